@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// One run of a scenario on a thread of its own: opens screen and input, runs passes, closes the report. Whoever started
+/// it speaks to it only through these calls, all of which return at once and may come from any thread.
+#ifndef CONDPROF_SESSION_H
+#define CONDPROF_SESSION_H
+
+#include "daemon/engine/clock.h"
+#include "daemon/input/input.h"
+#include "daemon/report/recorder.h"
+#include "daemon/scenario/scenario.h"
+
+struct session;
+
+enum session_event {
+	SESSION_OPENED,       ///< screen and input are open; passes begin
+	SESSION_OPEN_FAILED,  ///< session_error() says why; ENDED does not follow, nothing of a report was begun
+	SESSION_ENDED,        ///< the report is closed, screen and input too; only session_free() remains
+};
+
+struct session_params {
+	int64_t id;                     ///< 0 is fine where nothing is kept
+	struct scenario *scenario;      ///< handed over on success of session_start()
+	const char *screen_uri, *input_uri;  ///< copied
+	const struct screen_config *screen_config;  ///< lives as long as the session
+	bool dry_run;
+	int64_t max_passes;             ///< 0: no end
+	int64_t max_duration_ns;        ///< 0: no end
+	int64_t period_ns;              ///< of the limiter, the scenario's or the command line's; 0: unlimited
+	uint64_t random_seed;           ///< for `randomize`
+	struct writer *writer;          ///< NULL: no report
+	struct report_files *files;     ///< of the store, handed over on success; NULL: no report
+	void (*notify)(void *context, struct session *session, enum session_event event);  ///< on the session's thread
+	void *context;
+};
+
+int session_start(const struct session_params *params, struct session **ret, struct error *error);
+
+/// Ends it: interrupts every wait at once, a computing check within that check; held keys and buttons are released. The
+/// first reason counts. Also before OPENED (then OPEN_FAILED follows).
+void session_stop(struct session *session, Condprof__EndReason reason);
+
+/// Hands a broadcast to the next pass. @return whether the scenario waits for this name (without a bus)
+bool session_emit(struct session *session, const char *broadcast);
+
+/// What status shows, as it stands now. All by value.
+struct session_live {
+	Condprof__SessionState state;
+	Condprof__EndReason reason;
+	Condprof__SessionResult result;
+	char reason_text[256];
+	char report_error[256];    ///< empty: none
+	int64_t started_unix_ns, ended_unix_ns;  ///< 0: not yet
+	int64_t duration_ns, passes, lost_occurrences;
+	uint64_t progress;         ///< changes with every pass, check begun and interruptible wait
+};
+
+void session_live(struct session *session, struct session_live *ret);
+/// Why opening failed.
+const struct error *session_error(const struct session *session);
+
+/// Snapshots for a report of the running session: packed DebugReportOverview and DebugReportMessage (5 and 50),
+/// undelimited; live waits counted up to now. *ret is the caller's. -ENODATA: no report is made.
+int session_snapshot_overview(struct session *session, uint8_t **ret, size_t *ret_size);
+int session_snapshot_aggregates(struct session *session, uint8_t **ret, size_t *ret_size);
+
+/// Joins the thread: only after OPEN_FAILED or ENDED was notified.
+struct session *session_free(struct session *session);
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// The engine's end of a report: packs messages into a bounded queue that the writer thread empties. Lock-free, allocates
+/// nothing after recorder_open(). Full: the message is lost and counted.
+#ifndef CONDPROF_RECORDER_H
+#define CONDPROF_RECORDER_H
+
+#include "proto/errors.h"
+#include "proto/report.pb-c.h"
+
+struct writer;
+struct report_files;
+struct recorder;
+
+/// Where the writer takes checkpoints from, on its own thread, while the engine runs. Packed, undelimited; malloc'ed.
+struct report_source {
+	int (*overview)(void *context, uint8_t **ret, size_t *ret_size);    ///< DebugReportOverview
+	int (*aggregates)(void *context, uint8_t **ret, size_t *ret_size);  ///< DebugReportMessage with 5 and 50
+	/// The first message of a new segment: counters_init with the values at the time of the occurrence before.
+	/// Values are followed by the writer from the messages it has written.
+	void *context;
+};
+
+/// @param files handed over
+/// @param queue_bytes capacity of the queue; RECORDER_QUEUE_BYTES in the product
+int recorder_open(struct writer *writer, struct report_files *files, const struct report_source *source,
+		  size_t queue_bytes, struct recorder **ret, struct error *error);
+#define RECORDER_QUEUE_BYTES (4U * 1024U * 1024U)
+
+/// Queues a message. @return 0, or -ENOBUFS: lost (already counted)
+int recorder_push(struct recorder *recorder, const Condprof__DebugReportMessage *message);
+/// Waits until `message` would fit or wake_fd is readable: only for replays (report wait). @return 0 or -EINTR; at once,
+/// without a system call, when it fits.
+int recorder_wait_room(struct recorder *recorder, const Condprof__DebugReportMessage *message, int wake_fd);
+/// Lost in the queue or for want of disk. Any thread.
+int64_t recorder_lost(const struct recorder *recorder);
+
+/// Ends the report: the aggregates are written first, then what is queued, then the overview (by source), atomically, and
+/// the lock is let go. Waits for the writer. @return 0 or what went wrong; the report is then as whole as can be
+int recorder_close(struct recorder *recorder, struct error *error);
+
+#endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// The few idioms that every file of the project uses.
+///
+/// Functions that can fail return 0 or a negative errno value and leave their outputs (named ret_...) untouched on
+/// failure. x_free() functions accept NULL and return NULL. A function either logs an error or returns it.
+#ifndef CONDPROF_BASE_H
+#define CONDPROF_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+
+#define NSEC_PER_USEC INT64_C(1000)
+#define NSEC_PER_MSEC INT64_C(1000000)
+#define NSEC_PER_SEC INT64_C(1000000000)
+
+#define PRINTF_LIKE(format, first) __attribute__((format(printf, format, first)))
+
+/// Runs when the variable leaves its scope.
+#define CLEANUP(function) __attribute__((cleanup(function)))
+
+static inline void cleanup_free(void *pointer)
+{
+	free(*(void **)pointer);
+}
+
+static inline void cleanup_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+#define CLEANUP_FREE CLEANUP(cleanup_free)
+#define CLEANUP_CLOSE CLEANUP(cleanup_close)
+
+/// Hands a pointer over: its value, and NULL is left behind.
+#define TAKE_POINTER(pointer)                        \
+	({                                           \
+		__typeof__(pointer) *_p = &(pointer); \
+		__typeof__(pointer) _v = *_p;        \
+		*_p = NULL;                          \
+		_v;                                  \
+	})
+
+/// The same for a file descriptor.
+static inline int take_fd(int *fd)
+{
+	int value = *fd;
+
+	*fd = -1;
+	return value;
+}
+
+#endif

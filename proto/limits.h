@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Every bound on what comes from outside, in one place. docs/PROTOCOL.md and the man pages state them.
+#ifndef CONDPROF_LIMITS_H
+#define CONDPROF_LIMITS_H
+
+#define PROTOCOL_MAJOR 1U
+#define PROTOCOL_MINOR 0U
+
+#define FRAME_MAX_BYTES (64U * 1024U)     ///< a frame's body, either direction
+#define FRAME_MAX_BEFORE_HELLO 1024U      ///< the same, before Hello was accepted
+#define CHUNK_MAX_BYTES (48U * 1024U)     ///< data of one Chunk or ReportChunk that we send
+
+#define SCENARIO_MAX_BYTES (64U * 1024U * 1024U)        ///< a Scenario message
+#define SCENARIOS_MAX_BYTES_ALL (128U * 1024U * 1024U)  ///< uploads of all clients together
+#define SCENARIO_MAX_EVENTS 10000U
+#define SCENARIO_MAX_CONDITIONS 20000U
+#define SCENARIO_MAX_ACTIONS 50000U
+#define SCENARIO_MAX_COUNTERS 1000U
+#define SCENARIO_MAX_BROADCASTS 1000U
+#define SCENARIO_MAX_PROBLEMS 20U   ///< mistakes reported at once
+#define NAME_MAX_BYTES 256U         ///< a name of anything
+#define TEXT_MAX_BYTES 4096U        ///< a text, URI or key combination
+#define YAML_MAX_BYTES (1024U * 1024U)
+
+#define PICTURE_MAX_SIDE 16384      ///< px
+#define PICTURE_MAX_PIXELS (64 * 1024 * 1024)
+#define TEMPLATES_MAX_PIXELS (128 * 1024 * 1024)   ///< all images of one scenario
+
+#define SESSIONS_MAX 64U
+#define CLIENTS_MAX 512U
+
+#define OPEN_TIMEOUT_NS (10 * NSEC_PER_SEC)   ///< screen and input of a session
+
+#endif
