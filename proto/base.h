@@ -20,7 +20,7 @@
 #define NSEC_PER_MSEC INT64_C(1000000)
 #define NSEC_PER_SEC INT64_C(1000000000)
 
-#define PRINTF_LIKE(format, first) __attribute__((format(printf, format, first)))
+#define PRINTF_LIKE(template, first) __attribute__((__format__(__printf__, template, first)))
 
 /// Runs when the variable leaves its scope.
 #define CLEANUP(function) __attribute__((cleanup(function)))
