@@ -10,10 +10,11 @@
 struct error {
 	Condprof__Code code;
 	char place[192];    ///< empty: none
-	char message[640];  ///< one sentence or two, no trailing newline
+	char message[640];  ///< one sentence or two, no trailing newline; always UTF-8 on one line
 };
 
-/// Fills `error` (may be NULL) and returns -errno_value, so that `return error_set(…)` reads well.
+/// Fills `error` (may be NULL) and returns -errno_value, so that `return error_set(…)` reads well. What does not fit is
+/// cut; control characters and broken UTF-8 in the arguments do no harm.
 /// @param errno_value positive errno value
 int error_set(struct error *error, Condprof__Code code, int errno_value, const char *format, ...) PRINTF_LIKE(4, 5);
 
@@ -23,8 +24,15 @@ void error_place(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3)
 /// The code's name on the wire and in messages, e.g. "no-such-session". Never NULL.
 const char *error_code_name(Condprof__Code code);
 
+/// A word from outside, shortened to be quoted in a message: shown(name).text, valid to the end of the full expression.
+struct shown_text {
+	char text[84];
+};
+struct shown_text shown(const char *text);
+
 /// Of `candidates` (NULL-terminated or `count` long) the one most like `word`, or NULL when none is near enough to be
-/// what was meant: at most a third of the letters differ.
+/// what was meant: at most a third of the letters differ. Upper and lower case are alike; neighbours that changed places
+/// count once. Linear in the candidates, whatever is in them; words of more than 64 bytes have no nearest one.
 const char *nearest_word(const char *word, const char *const *candidates, size_t count);
 
 #endif

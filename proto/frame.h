@@ -33,12 +33,26 @@ struct capped_allocator {
 	ProtobufCAllocator base;  ///< give &capped.base to protobuf-c
 	size_t bytes_left;
 	size_t count_left;
+	bool exhausted;  ///< a limit was met (not: the machine had no memory)
 };
 
 /// `bytes` and `count` bound one unpack; freeing gives nothing back.
 void capped_allocator_init(struct capped_allocator *capped, size_t bytes, size_t count);
 
 /// Whether every string of the message and its submessages is valid UTF-8 without NUL: protobuf-c does not check.
+/// A NUL on the wire shows only as a shorter string here: message_unpack() looks at the wire.
 bool message_strings_valid(const ProtobufCMessage *message);
+
+/// Looks through a message on the wire for a string with bad UTF-8 or a NUL. Allocates nothing.
+/// @param ret_place where the first one is, as in "screen-events[2].conditions[0].name"; empty: none; may be NULL
+/// @return 0, -EILSEQ: a bad string; -EBADMSG: not a message of this kind
+int wire_strings_check(const ProtobufCMessageDescriptor *descriptor, const uint8_t *data, size_t size, char *ret_place,
+		       size_t place_size);
+
+/// What is to be done with every message from outside: looks at its strings, and unpacks it with the capped allocator.
+/// Freed by the message's own free_unpacked with NULL.
+/// @return 0, -EILSEQ: a bad string; -EBADMSG: not a message of this kind; -EMSGSIZE: larger than the caps; -ENOMEM
+int message_unpack(const ProtobufCMessageDescriptor *descriptor, const uint8_t *data, size_t size,
+		   struct capped_allocator *capped, ProtobufCMessage **ret);
 
 #endif
