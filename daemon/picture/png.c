@@ -204,7 +204,7 @@ int png_decode(const void *data, size_t size, struct picture **ret, struct error
 
 static int file_failed(struct error *error, const char *path, int errno_value)
 {
-	return error_set(error, CONDPROF__CODE__IO, errno_value, "cannot read %s: %s", shown(path).text,
+	return error_set(error, CONDPROF__CODE__IO, errno_value, "cannot read %s: %s", error_quote(path).text,
 			 strerrordesc_np(errno_value));
 }
 
@@ -217,10 +217,10 @@ static int read_whole(int fd, const char *path, uint8_t **ret, size_t *ret_size,
 	if (fstat(fd, &status) < 0)
 		return file_failed(error, path, errno);
 	if (!S_ISREG(status.st_mode))
-		return error_set(error, CONDPROF__CODE__IO, EINVAL, "%s is not a regular file", shown(path).text);
+		return error_set(error, CONDPROF__CODE__IO, EINVAL, "%s is not a regular file", error_quote(path).text);
 	if (status.st_size > (off_t)PNG_MAX_BYTES)
 		return error_set(error, CONDPROF__CODE__TOO_LARGE, EMSGSIZE, "%s is too large: a PNG may have %u MiB",
-				 shown(path).text, PNG_MAX_BYTES >> 20);
+				 error_quote(path).text, PNG_MAX_BYTES >> 20);
 	size_t size = (size_t)status.st_size;
 	CLEANUP_FREE uint8_t *data = malloc(size + 1);
 
@@ -257,7 +257,7 @@ int png_read(int dir_fd, const char *path, struct picture **ret, struct error *e
 		return r;
 	r = png_decode(data, size, ret, error);
 	if (r < 0 && error)
-		error_set(error, error->code, 0, "%s: %s", shown(path).text, error->message);
+		error_set(error, error->code, 0, "%s: %s", error_quote(path).text, error->message);
 	return r;
 }
 
