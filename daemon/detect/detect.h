@@ -12,13 +12,15 @@
 struct detect_template;
 
 /// Prepares `image` (BGRA; transparent pixels do not count).
-/// @param ratio_num,ratio_den the reduction of detection.md 7 (1, 1: none): template sides times num/den to nearest, >= 1
+/// @param ratio_num,ratio_den the reduction of detection.md 7 (1, 1: none): template sides times num/den to nearest, >=
+/// 1
 /// @return -EINVAL with an error when the image has no variance ("one flat colour: use a color condition") or no
 ///         opaque pixel
 int detect_template_new(struct picture_view image, int ratio_num, int ratio_den, struct detect_template **ret,
 			struct error *error);
 struct detect_template *detect_template_free(struct detect_template *template_);
-void detect_template_size(const struct detect_template *template_, int *ret_width, int *ret_height);  ///< after reduction
+void detect_template_size(const struct detect_template *template_, int *ret_width,
+			  int *ret_height); ///< after reduction
 
 /// What is computed of a frame once and shared by all checks on it, each part at its first need.
 struct detect_frame;
@@ -28,12 +30,13 @@ typedef int64_t (*detect_clock)(void);
 
 int detect_frame_new(struct detect_frame **ret);
 struct detect_frame *detect_frame_free(struct detect_frame *frame);
-/// Takes the memory for frames of this size (source px) and quality (longest side in px; 0: no reduction). Keeps what it
-/// has when nothing changed. Not a part of any check.
+/// Takes the memory for frames of this size (source px) and quality (longest side in px; 0: no reduction). Keeps what
+/// it has when nothing changed. Not a part of any check.
 int detect_frame_reserve(struct detect_frame *frame, int width, int height, int quality);
 /// The reduction for a source size: num/den = quality / longer side, or 1/1.
 void detect_ratio(int width, int height, int quality, int *ret_num, int *ret_den);
-/// Begins with new pixels: forgets all that was prepared. `view` must live until the next call and have the reserved size.
+/// Begins with new pixels: forgets all that was prepared. `view` must live until the next call and have the reserved
+/// size.
 void detect_frame_begin(struct detect_frame *frame, struct picture_view view);
 /// Where the time of preparation is read from; NULL (the default): it isn't measured.
 void detect_frame_set_clock(struct detect_frame *frame, detect_clock clock);
@@ -43,25 +46,25 @@ enum detect_part { DETECT_REDUCED, DETECT_GRAY, DETECT_SUMS, DETECT_BOXES, DETEC
 
 struct detect_result {
 	bool found;
-	bool evaluable;      ///< false: area not inside the frame, empty, or smaller than the template
-	bool stopped;        ///< the stop flag was seen: nothing else here says anything
-	bool has_score;      ///< score is known exactly
-	double score;        ///< image: correlation; color: confidence
-	double colour_difference;  ///< image, with has_score, percent
-	int x, y;            ///< centre, source px; of the found, or with detect_query.best of the best candidate
-	struct rect place;   ///< source px
-	uint32_t used;       ///< 1 << detect_part of every part this check needed
-	uint32_t prepared;   ///< of those, the ones it prepared itself
-	int64_t prepared_ns[DETECT_PARTS];  ///< with a clock: how long each took
+	bool evaluable;           ///< false: area not inside the frame, empty, or smaller than the template
+	bool stopped;             ///< the stop flag was seen: nothing else here says anything
+	bool has_score;           ///< score is known exactly
+	double score;             ///< image: correlation; color: confidence
+	double colour_difference; ///< image, with has_score, percent
+	int x, y;                 ///< centre, source px; of the found, or with detect_query.best of the best candidate
+	struct rect place;        ///< source px
+	uint32_t used;            ///< 1 << detect_part of every part this check needed
+	uint32_t prepared;        ///< of those, the ones it prepared itself
+	int64_t prepared_ns[DETECT_PARTS]; ///< with a clock: how long each took
 };
 
 struct detect_query {
-	struct rect area;      ///< source px; for an exact search the template's place already grown by 1 px is NOT given:
-	                       ///< set exact and area = the template's own place (grown here, after reduction)
+	struct rect area; ///< source px; for an exact search the template's place already grown by 1 px is NOT given:
+			  ///< set exact and area = the template's own place (grown here, after reduction)
 	bool exact;
-	double threshold;      ///< percent
-	bool best;             ///< leave the threshold out and report the best candidate (for people, not for sessions)
-	const volatile int *stop;  ///< looked at between blocks of rows; non-zero ends the search. May be NULL
+	double threshold; ///< percent
+	bool best;        ///< leave the threshold out and report the best candidate (for people, not for sessions)
+	const volatile int *stop; ///< looked at between blocks of rows; non-zero ends the search. May be NULL
 };
 
 /// Looks for an image. @param ret always filled
@@ -69,6 +72,7 @@ void detect_image(struct detect_frame *frame, const struct detect_template *temp
 		  struct detect_result *ret);
 
 /// Compares the mean colour of an area. @param rgb 0xRRGGBB
-void detect_color(struct detect_frame *frame, uint32_t rgb, const struct detect_query *query, struct detect_result *ret);
+void detect_color(struct detect_frame *frame, uint32_t rgb, const struct detect_query *query,
+		  struct detect_result *ret);
 
 #endif

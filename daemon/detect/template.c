@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Preparing a template: reduction, gray, which pixels count, its sums and its mean colour. Once a session.
+#include "daemon/detect/template.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/detect/frame.h"
+#include "daemon/detect/reduce.h"
+#include "proto/limits.h"
+
+struct detect_template *detect_template_free(struct detect_template *template_)
+{
+	if (template_) {
+		free(template_->gray);
+		free(template_->mask);
+	}
+	free(template_);
+	return NULL;
+}
+
+void detect_template_size(const struct detect_template *template_, int *ret_width, int *ret_height)
+{
+	*ret_width = template_->width;
+	*ret_height = template_->height;
+}
+
+static int take_memory(struct detect_template *t)
+{
+	t->stride = t->width + PLANE_PADDING;
+	t->gray = calloc((size_t)t->height, (size_t)t->stride);
+	t->mask = calloc((size_t)t->height, (size_t)t->stride);
+	return t->gray && t->mask ? 0 : -ENOMEM;
+}
+
+static void fill_planes(struct detect_template *t, struct picture_view view)
+{
+	for (int y = 0; y < t->height; y++) {
+		const uint8_t *p = view.pixels + y * view.stride;
+		uint8_t *gray = t->gray + y * t->stride, *mask = t->mask + y * t->stride;
+
+		gray_row(p, gray, t->width);
+		for (int x = 0; x < t->width; x++) {
+			mask[x] = p[4 * x + 3] == 255 ? 0xff : 0;
+			gray[x] &= mask[x];
+			t->whole.count += mask[x] & 1;
+			t->whole.sum += gray[x];
+			t->whole.squares += gray[x] * gray[x];
+		}
+	}
+}
+
+static struct moments moments_of_rows(const struct detect_template *t, int rows)
+{
+	struct moments m = {0};
+
+	for (int y = 0; y < rows; y++) {
+		for (int x = 0; x < t->width; x++) {
+			int v = t->gray[y * t->stride + x];
+			m.count += t->mask[y * t->stride + x] & 1;
+			m.sum += v;
+			m.squares += v * v;
+		}
+	}
+	return m;
+}
+
+// After 1/8, 1/4 and 1/2 of the rows, where these rows hold some of the variance.
+static void fill_checkpoints(struct detect_template *t)
+{
+	double whole =
+		(double)moments_variance(t->whole.count, t->whole.sum, t->whole.squares) / (double)t->whole.count;
+
+	for (int part = 8; part >= 2; part /= 2) {
+		struct checkpoint c = {.rows = t->height / part};
+		if (c.rows < 1 || (t->n_checkpoints && t->checkpoints[t->n_checkpoints - 1].rows == c.rows))
+			continue;
+		c.part = moments_of_rows(t, c.rows);
+		if (!c.part.count)
+			continue;
+		c.share = (double)moments_variance(c.part.count, c.part.sum, c.part.squares) / (double)c.part.count /
+			  whole;
+		if (c.share > 0)
+			t->checkpoints[t->n_checkpoints++] = c;
+	}
+}
+
+static void fill_colour(struct detect_template *t, struct picture_view view)
+{
+	int64_t sums[3], n = t->whole.count;
+
+	colour_sums(view.pixels, view.stride, t->width, t->height, t->mask, t->stride, sums);
+	t->hue0 = colour_hue((int)((2 * sums[2] + n) / (2 * n)), (int)((2 * sums[1] + n) / (2 * n)),
+			     (int)((2 * sums[0] + n) / (2 * n)));
+	t->colour = colour_mean(view.pixels, view.stride, t->width, t->height, t->mask, t->stride, t->hue0);
+}
+
+static int prepare(struct detect_template *t, struct picture_view view, bool reduced, struct error *error)
+{
+	fill_planes(t, view);
+	if (t->whole.count == 0)
+		return error_set(
+			error, CONDPROF__CODE__BAD_SCENARIO, EINVAL,
+			"no pixel of this image is opaque, so there is nothing to look for: cut it again without "
+			"transparency");
+	if (!moments_variance(t->whole.count, t->whole.sum, t->whole.squares))
+		return error_set(error, CONDPROF__CODE__BAD_SCENARIO, EINVAL, "%s",
+				 reduced ? "reduced by `quality`, this image is of one flat gray: use a higher "
+					   "quality, a larger "
+					   "image, or a color condition"
+					 : "this image is one flat colour: use a color condition");
+	fill_checkpoints(t);
+	fill_colour(t, view);
+	if (t->whole.count == (int64_t)t->width * t->height) {
+		free(t->mask);
+		t->mask = NULL;
+	}
+	return 0;
+}
+
+static int prepare_reduced(struct detect_template *t, struct picture_view image, int num, int den, struct error *error)
+{
+	ptrdiff_t stride = 4 * (ptrdiff_t)t->width;
+	CLEANUP_FREE uint8_t *pixels = calloc((size_t)t->height, (size_t)stride);
+
+	if (!pixels)
+		return -ENOMEM;
+	reduce_template(image, num, den, pixels, stride);
+	return prepare(t, (struct picture_view){pixels, t->width, t->height, stride}, true, error);
+}
+
+int detect_template_new(struct picture_view image, int ratio_num, int ratio_den, struct detect_template **ret,
+			struct error *error)
+{
+	struct detect_template *t;
+	int r;
+
+	if (ratio_num < 1 || ratio_den < ratio_num || image.width < 1 || image.height < 1 ||
+	    image.width > PICTURE_MAX_SIDE || image.height > PICTURE_MAX_SIDE ||
+	    (int64_t)image.width * image.height > PICTURE_MAX_PIXELS)
+		return error_set(error, CONDPROF__CODE__BAD_SCENARIO, EINVAL,
+				 "an image of %dx%d px cannot be looked for", image.width, image.height);
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->source_width = image.width;
+	t->source_height = image.height;
+	t->width = reduce_side(image.width, ratio_num, ratio_den);
+	t->height = reduce_side(image.height, ratio_num, ratio_den);
+	r = take_memory(t);
+	if (r == 0)
+		r = ratio_num == ratio_den ? prepare(t, image, false, error)
+					   : prepare_reduced(t, image, ratio_num, ratio_den, error);
+	if (r < 0) {
+		detect_template_free(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}

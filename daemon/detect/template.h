@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Inside of detect: a template as the search uses it.
+#ifndef CONDPROF_DETECT_TEMPLATE_H
+#define CONDPROF_DETECT_TEMPLATE_H
+
+#include "daemon/detect/colour.h"
+#include "daemon/detect/detect.h"
+#include "daemon/detect/score.h"
+
+/// After so many rows a window can be given up: what its remaining rows could add at most is known.
+struct checkpoint {
+	int rows;
+	struct moments part; ///< of these rows
+	double share;        ///< of the template's variance, what those rows hold about their own mean; > 0
+};
+
+#define CHECKPOINTS_MAX 3
+
+struct detect_template {
+	int source_width, source_height;
+	int width, height;    ///< after reduction
+	uint8_t *gray;        ///< 0 where a pixel does not count
+	uint8_t *mask;        ///< 0xff where it counts; NULL: all do
+	ptrdiff_t stride;     ///< of both
+	struct moments whole; ///< of all counted pixels
+	struct checkpoint checkpoints[CHECKPOINTS_MAX];
+	int n_checkpoints;
+	struct mean_colour colour;
+	int hue0; ///< of its mean RGB: hues are averaged around it
+};
+
+#endif
