@@ -70,10 +70,10 @@ const char *error_code_name(Condprof__Code code)
 	return index < ARRAY_SIZE(code_names) ? code_names[index] : "unknown";
 }
 
-struct error_quotation error_quote(const char *text)
+struct shown_text shown(const char *text)
 {
 	static const char ellipsis[] = "…";
-	struct error_quotation ret;
+	struct shown_text ret;
 	size_t room = sizeof(ret.text) - sizeof(ellipsis);
 	bool cut = strnlen(text, room + 1) > room;
 

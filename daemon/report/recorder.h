@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The engine's end of a report: packs messages into a bounded queue that the writer thread empties. Lock-free, allocates
-/// nothing after recorder_open(). Full: the message is lost and counted.
+/// The engine's end of a report: packs messages into a bounded queue that the writer thread empties. Lock-free,
+/// allocates nothing after recorder_open(). Full: the message is lost and counted.
 #ifndef CONDPROF_RECORDER_H
 #define CONDPROF_RECORDER_H
 
@@ -12,30 +12,38 @@ struct report_files;
 struct recorder;
 
 /// Where the writer takes checkpoints from, on its own thread, while the engine runs. Packed, undelimited; malloc'ed.
+/// Called from recorder_open() on (the first checkpoint is written at once), the last time while recorder_close()
+/// waits. Neither may wait for the thread that calls recorder_open() or recorder_close().
 struct report_source {
-	int (*overview)(void *context, uint8_t **ret, size_t *ret_size);    ///< DebugReportOverview
-	int (*aggregates)(void *context, uint8_t **ret, size_t *ret_size);  ///< DebugReportMessage with 5 and 50
-	/// The first message of a new segment: counters_init with the values at the time of the occurrence before.
-	/// Values are followed by the writer from the messages it has written.
+	/// DebugReportOverview. The writer fills in lost_occurrences, dropped_occurrences and dropped_segments itself.
+	int (*overview)(void *context, uint8_t **ret, size_t *ret_size);
+	/// DebugReportMessage with 5 and 50. -ENODATA: there is none, and none is missing.
+	int (*aggregates)(void *context, uint8_t **ret, size_t *ret_size);
 	void *context;
 };
 
-/// @param files handed over
-/// @param queue_bytes capacity of the queue; RECORDER_QUEUE_BYTES in the product
+/// The first message pushed is a counters_init; what later segments begin with, the writer follows from the messages.
+/// @param files handed over on success
+/// @param source copied
+/// @param queue_bytes capacity of the queue; RECORDER_QUEUE_BYTES in the product. A message may have half of it
 int recorder_open(struct writer *writer, struct report_files *files, const struct report_source *source,
 		  size_t queue_bytes, struct recorder **ret, struct error *error);
 #define RECORDER_QUEUE_BYTES (4U * 1024U * 1024U)
 
-/// Queues a message. @return 0, or -ENOBUFS: lost (already counted)
+/// Queues a message. One thread at a time. @return 0, or -ENOBUFS: lost (an occurrence is already counted)
 int recorder_push(struct recorder *recorder, const Condprof__DebugReportMessage *message);
-/// Waits until `message` would fit or wake_fd is readable: only for replays (report wait). @return 0 or -EINTR; at once,
-/// without a system call, when it fits.
+/// Waits until `message` would fit or wake_fd (-1: none) is readable: only for replays (report wait). @return 0 or
+/// -EINTR; at once, without a system call, when it fits, or never will.
 int recorder_wait_room(struct recorder *recorder, const Condprof__DebugReportMessage *message, int wake_fd);
-/// Lost in the queue or for want of disk. Any thread.
+/// Occurrences lost in the queue or for want of disk. Any thread.
 int64_t recorder_lost(const struct recorder *recorder);
+/// Occurrences and segments given up for the size cap. Any thread.
+int64_t recorder_dropped_occurrences(const struct recorder *recorder);
+int64_t recorder_dropped_segments(const struct recorder *recorder);
 
-/// Ends the report: the aggregates are written first, then what is queued, then the overview (by source), atomically, and
-/// the lock is let go. Waits for the writer. @return 0 or what went wrong; the report is then as whole as can be
+/// Ends the report and frees the recorder: the aggregates are written first, then what is queued, then the overview (by
+/// source), atomically, and the lock is let go. Waits for the writer. @return 0 or what went wrong; the report is then
+/// as whole as can be
 int recorder_close(struct recorder *recorder, struct error *error);
 
 #endif

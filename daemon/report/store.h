@@ -11,11 +11,11 @@
 #include <sys/types.h>
 
 struct store;
-struct report_files;  ///< a running session's folder: open, locked, with its reserve
+struct report_files; ///< a running session's folder: open, locked, with its reserve
 
 struct store_limits {
-	uint64_t max_reports;  ///< default 1,000
-	uint64_t max_bytes;    ///< default 2 GiB, reserves counted
+	uint64_t max_reports; ///< default 1,000
+	uint64_t max_bytes;   ///< default 2 GiB, reserves counted
 };
 
 /// Creates the folder (0700) when missing and locks it. -EBUSY: another daemon has it.
@@ -36,12 +36,12 @@ struct report_files *report_files_discard(struct report_files *files);
 /// What is kept of one report. Strings and bytes are the caller's: store_entry_free().
 struct store_entry {
 	int64_t id;
-	Condprof__DebugReportOverview *overview;  ///< NULL: none readable (interrupted before its first checkpoint)
-	char *scenario_name;                      ///< from scenario.pb where the overview has none; may be NULL
-	bool interrupted;                         ///< no overview.pb and no lock: overview is of the checkpoint
-	bool running;                             ///< locked
+	Condprof__DebugReportOverview *overview; ///< NULL: none readable (interrupted before its first checkpoint)
+	char *scenario_name;                     ///< from scenario.pb where the overview has none; may be NULL
+	bool interrupted;                        ///< no overview.pb and no lock: overview is of the checkpoint
+	bool running;                            ///< locked
 	uint64_t bytes;
-	int64_t created_unix_ns;                  ///< of the folder
+	int64_t created_unix_ns; ///< of the folder
 };
 void store_entry_free(struct store_entry *entry);
 
@@ -62,8 +62,8 @@ struct report_filter {
 	int64_t first, last;
 };
 
-/// Reads one report piece by piece, in the order of ReportPart; works on finished, interrupted, running and old ones, in
-/// constant memory.
+/// Reads one report piece by piece, in the order of ReportPart; works on finished, interrupted, running and old ones,
+/// in constant memory.
 struct report_reader;
 int report_reader_open(struct store *store, int64_t id, bool messages, const struct report_filter *filter,
 		       struct report_reader **ret, struct error *error);

@@ -7,9 +7,9 @@
 #include "daemon/report/recorder.h"
 
 struct writer_limits {
-	uint64_t segment_bytes;   ///< default 8 MiB
-	uint64_t messages_bytes;  ///< all segments of a report; default 64 MiB
-	int64_t checkpoint_ns;    ///< default 10 s
+	uint64_t segment_bytes;  ///< default 8 MiB
+	uint64_t messages_bytes; ///< all segments of a report; default 64 MiB
+	int64_t checkpoint_ns;   ///< default 10 s
 };
 
 /// @param limits NULL: the defaults

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "config.h"
+
+#include "daemon/report/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+int folder_open(int at, const char *name)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int regular_only(int fd)
+{
+	struct stat info;
+	int r = 0;
+
+	if (fstat(fd, &info) < 0)
+		r = -errno;
+	else if (!S_ISREG(info.st_mode))
+		r = -EINVAL;
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
+int folder_open_file(int at, const char *name)
+{
+	/* O_NONBLOCK: the name may be a FIFO that nobody writes to. */
+	int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	return fd < 0 ? -errno : regular_only(fd);
+}
+
+int folder_create_file(int at, const char *name, int flags)
+{
+	int fd = openat(at, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags, 0600);
+
+	return fd < 0 ? -errno : regular_only(fd);
+}
+
+int folder_write_at(int fd, const void *data, size_t size, uint64_t offset)
+{
+	const uint8_t *from = data;
+
+	while (size > 0) {
+		ssize_t n = pwrite(fd, from, size, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return -EIO;
+		from += n;
+		offset += (uint64_t)n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+ssize_t folder_read_at(int fd, void *data, size_t size, uint64_t offset)
+{
+	uint8_t *to = data;
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pread(fd, to + done, size - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+int folder_read_file(int at, const char *name, size_t max, uint8_t **ret, size_t *ret_size)
+{
+	CLEANUP_FREE uint8_t *data = NULL;
+	CLEANUP_CLOSE int fd = folder_open_file(at, name);
+	struct stat info;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &info) < 0)
+		return -errno;
+	if (info.st_size < 0 || (uint64_t)info.st_size > max)
+		return -EFBIG;
+	data = malloc((size_t)info.st_size + 1);
+	if (!data)
+		return -ENOMEM;
+	ssize_t n = folder_read_at(fd, data, (size_t)info.st_size, 0);
+	if (n < 0)
+		return (int)n;
+	*ret = TAKE_POINTER(data);
+	*ret_size = (size_t)n;
+	return 0;
+}
+
+static int write_synced(int at, const char *name, const void *data, size_t size)
+{
+	CLEANUP_CLOSE int fd = folder_create_file(at, name, O_TRUNC);
+
+	if (fd < 0)
+		return fd;
+	int r = folder_write_at(fd, data, size, 0);
+	if (r < 0)
+		return r;
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+int folder_write_file(int at, const char *temporary, const char *name, const void *data, size_t size)
+{
+	int r = write_synced(at, temporary, data, size);
+
+	if (r == 0 && renameat(at, temporary, at, name) < 0)
+		r = -errno;
+	if (r < 0) {
+		unlinkat(at, temporary, 0);
+		return r;
+	}
+	return fsync(at) < 0 ? -errno : 0;
+}
+
+int folder_allocate(int fd, uint64_t size)
+{
+	struct stat info;
+	int r;
+
+	do
+		r = posix_fallocate(fd, 0, (off_t)size);
+	while (r == EINTR);
+	if (r != 0)
+		return -r;
+	if (fstat(fd, &info) < 0)
+		return -errno;
+	return (uint64_t)info.st_blocks * 512U < size ? -EOPNOTSUPP : 0;
+}
+
+uint64_t folder_bytes_of(const struct stat *info)
+{
+	uint64_t blocks = info->st_blocks > 0 ? (uint64_t)info->st_blocks * 512U : 0;
+	uint64_t size = info->st_size > 0 ? (uint64_t)info->st_size : 0;
+
+	return MAX(blocks, size);
+}
+
+int folder_lock(int fd)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+		return 0;
+	return errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
+}
+
+bool folder_locked(int fd)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+
+	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+int folder_each(int fd, int (*each)(void *context, int fd, const char *name), void *context)
+{
+	/* A descriptor of its own: the position of a folder's descriptor is shared by its duplicates. */
+	int own = folder_open(fd, ".");
+	DIR *dir = own < 0 ? NULL : fdopendir(own);
+	int r = own < 0 ? own : dir ? 0 : -errno;
+
+	if (!dir) {
+		if (own >= 0)
+			close(own);
+		return r;
+	}
+	while (r == 0) {
+		errno = 0;
+		struct dirent *entry = readdir(dir);
+		if (!entry) {
+			r = -errno;
+			break;
+		}
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			r = each(context, fd, entry->d_name);
+	}
+	closedir(dir);
+	return r;
+}
+
+bool folder_parse_id(const char *name, int64_t *ret)
+{
+	int64_t id = 0;
+
+	if (name[0] < '1' || name[0] > '9')
+		return false;
+	for (const char *digit = name; *digit; digit++) {
+		if (*digit < '0' || *digit > '9' || __builtin_mul_overflow(id, 10, &id) ||
+		    __builtin_add_overflow(id, *digit - '0', &id))
+			return false;
+	}
+	*ret = id;
+	return true;
+}

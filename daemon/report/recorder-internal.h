@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// What recorder and writer share. The engine's thread owns the producer's part, the writer's thread the consumer's;
+/// what both touch is atomic, or under the writer's mutex.
+#ifndef CONDPROF_RECORDER_INTERNAL_H
+#define CONDPROF_RECORDER_INTERNAL_H
+
+#include "daemon/report/queue.h"
+#include "daemon/report/recorder.h"
+#include "daemon/report/segments.h"
+
+#include "proto/limits.h"
+
+/// Counters that messages lost in the queue had changed: they go into the queue before the next message.
+struct lost_counters {
+	char names[SCENARIO_MAX_COUNTERS][NAME_MAX_BYTES + 1];
+	Condprof__CounterInit inits[SCENARIO_MAX_COUNTERS];
+	Condprof__CounterInit *list[SCENARIO_MAX_COUNTERS];
+	size_t count;
+	int64_t relative_ms, at_ns;
+};
+
+struct recorder {
+	struct queue queue;
+	struct writer *writer;
+	struct report_source source;
+	atomic_llong lost_queue, lost_disk, dropped_occurrences, dropped_segments;
+
+	/* the engine's thread */
+	struct lost_counters *lost;
+	int room_fd; ///< eventfd: there is room again
+	atomic_bool waits_for_room;
+
+	/* the writer's thread */
+	struct report_files *files;
+	struct segments segments;
+	int64_t checkpoint_due_ns;
+	int64_t warned_ns; ///< when a failing disk was last reported
+	int64_t warned_lost;
+
+	/* under the writer's mutex */
+	struct recorder *next;
+	bool closing, closed;
+	struct error *close_error;
+	int close_result;
+};
+
+/// Wakes the writer if it sleeps and this is worth it: a system call only then. Any thread.
+void writer_poke(struct writer *writer, bool urgent);
+int writer_attach(struct writer *writer, struct recorder *recorder);
+/// Has the recorder closed and waits for that.
+int writer_close_recorder(struct writer *writer, struct recorder *recorder, struct error *error);
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// What state a report is in: an overview makes it finished, a lock running, neither interrupted. Whatever is damaged
+/// reads as if it were not there.
+#include "config.h"
+
+#include "daemon/report/files.h"
+#include "daemon/report/folder.h"
+#include "daemon/report/store-internal.h"
+
+#include "proto/frame.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+/* Room for the two fields of an interrupted report behind its overview. */
+#define EXTRA_BYTES 32U
+
+static int unpack(struct report_state *state)
+{
+	struct capped_allocator capped;
+	ProtobufCMessage *message = NULL;
+	int r;
+
+	capped_allocator_init(&capped, OVERVIEW_MAX_UNPACKED_BYTES, OVERVIEW_MAX_ALLOCATIONS);
+	r = message_unpack(&condprof__debug_report_overview__descriptor, state->bytes, state->size, &capped, &message);
+	if (r == 0)
+		state->overview = (Condprof__DebugReportOverview *)message;
+	return r;
+}
+
+/* The first delimited message of the file. */
+static int read_first(int fd, const char *name, uint8_t *window, struct report_state *state)
+{
+	CLEANUP_CLOSE int file = folder_open_file(fd, name);
+	struct wire wire;
+	struct stat info;
+	uint64_t begin, end;
+
+	if (file < 0)
+		return file;
+	if (fstat(file, &info) < 0)
+		return -errno;
+	wire_file(&wire, file, (uint64_t)info.st_size, window);
+	if (wire_delimited(&wire, 0, &begin, &end) <= 0)
+		return wire.error < 0 ? wire.error : -EBADMSG;
+	if (end - begin > OVERVIEW_MAX_BYTES)
+		return -EFBIG;
+	state->size = (size_t)(end - begin);
+	state->bytes = malloc(state->size + EXTRA_BYTES);
+	if (!state->bytes)
+		return -ENOMEM;
+	return wire_copy(&wire, begin, state->bytes, state->size);
+}
+
+/* Of a field that comes twice the last one counts. */
+static void mark_interrupted(struct report_state *state)
+{
+	state->size += wire_put_varint_field(state->bytes + state->size, 51, CONDPROF__SESSION_STATE__INTERRUPTED);
+	state->size += wire_put_varint_field(state->bytes + state->size, 52, CONDPROF__END_REASON__REASON_DAEMON_DIED);
+}
+
+static int read_overview(int fd, const char *name, uint8_t *window, bool interrupted, struct report_state *state)
+{
+	int r = read_first(fd, name, window, state);
+
+	if (r == 0 && interrupted)
+		mark_interrupted(state);
+	if (r == 0)
+		r = unpack(state);
+	if (r < 0) {
+		free(state->bytes);
+		state->bytes = NULL;
+		state->size = 0;
+	}
+	return r;
+}
+
+bool report_is_running(int fd)
+{
+	CLEANUP_CLOSE int lock = folder_open_file(fd, FILE_LOCK);
+
+	return lock >= 0 && folder_locked(lock);
+}
+
+int report_state_read(int fd, uint8_t *window, struct report_state *ret)
+{
+	struct report_state state = {0};
+	int r = read_overview(fd, FILE_OVERVIEW, window, false, &state);
+
+	if (r < 0 && r != -ENOMEM) {
+		state.running = report_is_running(fd);
+		/* It may have been finished between the two looks. */
+		if (!state.running && read_overview(fd, FILE_OVERVIEW, window, false, &state) < 0)
+			state.interrupted = true;
+		if (!state.overview)
+			r = read_overview(fd, FILE_CHECKPOINT, window, state.interrupted, &state);
+	}
+	if (r == -ENOMEM) {
+		report_state_free(&state);
+		return r;
+	}
+	*ret = state;
+	return 0;
+}
+
+void report_state_free(struct report_state *state)
+{
+	free(state->bytes);
+	if (state->overview)
+		condprof__debug_report_overview__free_unpacked(state->overview, NULL);
+	*state = (struct report_state){0};
+}
+
+static int add_bytes(void *context, int fd, const char *name)
+{
+	uint64_t *bytes = context;
+	struct stat info;
+
+	if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
+		*bytes += folder_bytes_of(&info);
+	return 0;
+}
+
+uint64_t report_bytes(int fd)
+{
+	uint64_t bytes = 0;
+
+	folder_each(fd, add_bytes, &bytes);
+	return bytes;
+}
