@@ -70,10 +70,10 @@ const char *error_code_name(Condprof__Code code)
 	return index < ARRAY_SIZE(code_names) ? code_names[index] : "unknown";
 }
 
-struct shown_text shown(const char *text)
+struct error_quotation error_quote(const char *text)
 {
 	static const char ellipsis[] = "…";
-	struct shown_text ret;
+	struct error_quotation ret;
 	size_t room = sizeof(ret.text) - sizeof(ellipsis);
 	bool cut = strnlen(text, room + 1) > room;
 

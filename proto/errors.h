@@ -24,11 +24,11 @@ void error_place(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3)
 /// The code's name on the wire and in messages, e.g. "no-such-session". Never NULL.
 const char *error_code_name(Condprof__Code code);
 
-/// A word from outside, shortened to be quoted in a message: shown(name).text, valid to the end of the full expression.
-struct shown_text {
+/// A word from outside, shortened to be quoted in a message: error_quote(name).text, valid to the end of the full expression.
+struct error_quotation {
 	char text[84];
 };
-struct shown_text shown(const char *text);
+struct error_quotation error_quote(const char *text);
 
 /// Of `candidates` (NULL-terminated or `count` long) the one most like `word`, or NULL when none is near enough to be
 /// what was meant: at most a third of the letters differ. Upper and lower case are alike; neighbours that changed places

@@ -215,10 +215,10 @@ static int unknown_key(const char *name, struct error *error)
 
 	if (find_right_name(name, right, sizeof(right)))
 		return error_set(error, CONDPROF__CODE__BAD_SCENARIO, EINVAL,
-				 "there is no key \"%s\"; did you mean \"%s\"?", shown(name).text, right);
+				 "there is no key \"%s\"; did you mean \"%s\"?", error_quote(name).text, right);
 	return error_set(error, CONDPROF__CODE__BAD_SCENARIO, EINVAL,
 			 "there is no key \"%s\"; keys have xkb names, such as a, F4, Return, Page_Up, plus",
-			 shown(name).text);
+			 error_quote(name).text);
 }
 
 static int add_key(struct key_combination *keys, const char *name, struct error *error)
@@ -230,7 +230,7 @@ static int add_key(struct key_combination *keys, const char *name, struct error 
 	for (uint32_t i = 0; i < keys->count; i++)
 		if (keys->keysyms[i] == keysym)
 			return error_set(error, CONDPROF__CODE__BAD_SCENARIO, EINVAL,
-					 "the key \"%s\" is in this combination twice", shown(name).text);
+					 "the key \"%s\" is in this combination twice", error_quote(name).text);
 	if (keys->count == KEY_COMBINATION_MAX)
 		return error_set(error, CONDPROF__CODE__BAD_SCENARIO, EINVAL,
 				 "a combination has %u keys at the most; use several key actions", KEY_COMBINATION_MAX);

@@ -27,6 +27,7 @@
 
 #define PICTURE_MAX_SIDE 16384      ///< px
 #define PICTURE_MAX_PIXELS (64 * 1024 * 1024)
+#define PNG_MAX_BYTES (256U * 1024U * 1024U)       ///< a PNG file
 #define TEMPLATES_MAX_PIXELS (128 * 1024 * 1024)   ///< all images of one scenario
 
 #define SESSIONS_MAX 64U

@@ -4,6 +4,9 @@
 
 #include <math.h>
 
+// Scores are rounded to 2^-40: windows that only differ in contrast tie in theory, and so they do here.
+#define SCORE_STEPS 1099511627776.0
+
 unsigned __int128 moments_variance(int64_t count, int64_t sum, int64_t squares)
 {
 	return (unsigned __int128)count * (uint64_t)squares - (unsigned __int128)sum * (uint64_t)sum;
@@ -19,5 +22,5 @@ double score_of(const struct moments *template_, const struct window_sums *windo
 		return 0;
 	// The root of a product, not a product of roots: sqrt(v * v) is exactly v, so equal pixels score exactly 1.
 	double score = (double)covariance / sqrt(t * w);
-	return score > 1 ? 1 : score < -1 ? -1 : score;
+	return rint((score > 1 ? 1 : score < -1 ? -1 : score) * SCORE_STEPS) / SCORE_STEPS;
 }

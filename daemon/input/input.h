@@ -13,6 +13,8 @@ struct input;
 struct input_ops {
 	const char *scheme;
 	const char *summary;
+	int (*check)(const char *rest, struct error *error);  ///< as of a screen; NULL: any
+	/// As of a screen. The wake fd of `wait` may be kept and looked at until close.
 	int (*open)(const char *rest, const struct screen_config *config, const struct screen_wait *wait, struct input **ret,
 		    struct error *error);
 	struct input *(*close)(struct input *input);  ///< releases everything first

@@ -8,38 +8,41 @@
 
 #include "daemon/picture/picture.h"
 
-/// What bounds a call that may wait: it comes back at the deadline, or as soon as wake_fd is readable (never read here).
+/// What bounds a call that may wait: it comes back at the deadline, or as soon as wake_fd is readable (never read
+/// here).
 struct screen_wait {
-	int wake_fd;          ///< -1: none
-	int64_t deadline_ns;  ///< CLOCK_MONOTONIC
+	int wake_fd;         ///< -1: none
+	int64_t deadline_ns; ///< CLOCK_MONOTONIC
 };
 
 enum screen_status {
 	SCREEN_OK,
-	SCREEN_STALLED,      ///< the deadline came first; ask again in the next pass
-	SCREEN_INTERRUPTED,  ///< the wake fd
-	SCREEN_ENDED,        ///< a replay has no more pictures
-	SCREEN_FAILED,       ///< for good; screen_error() says why
+	SCREEN_STALLED,     ///< the deadline came first; ask again in the next pass
+	SCREEN_INTERRUPTED, ///< the wake fd
+	SCREEN_ENDED,       ///< a replay has no more pictures
+	SCREEN_FAILED,      ///< for good; screen_error() says why
 };
 
 struct frame {
-	struct picture_view view;  ///< valid until the next get, refresh or close
-	uint64_t serial;           ///< changes when the source gave another picture
+	struct picture_view view; ///< valid until the next get, refresh or close
+	uint64_t serial;          ///< changes when the source gave another picture
 };
 
 struct screen;
 
 /// What the daemon's configuration says about screens.
 struct screen_config {
-	const char *xauthority;             ///< path, or NULL: the environment's
-	const char *const *frame_folders;   ///< NULL: anywhere; else NULL-terminated: replay: only below these
+	const char *xauthority;           ///< path, or NULL: the environment's
+	const char *const *frame_folders; ///< NULL: anywhere; else NULL-terminated: replay: only below these
 };
 
 struct screen_ops {
-	const char *scheme;    ///< "x11"
-	const char *summary;   ///< for --version and errors
-	/// @param rest what follows "scheme:"
-	/// Blocks at most until wait->deadline_ns or its wake fd (-EINTR, -ETIMEDOUT).
+	const char *scheme;  ///< "x11"
+	const char *summary; ///< for --version and errors
+	/// Whether `rest`, what follows "scheme:", makes sense, without touching anything. NULL: it always does.
+	/// -EINVAL, -ENOTSUP
+	int (*check)(const char *rest, struct error *error);
+	/// Blocks at most until wait->deadline_ns or its wake fd (-EINTR, -ETIMEDOUT). `rest` was checked.
 	int (*open)(const char *rest, const struct screen_config *config, const struct screen_wait *wait,
 		    struct screen **ret, struct error *error);
 	struct screen *(*close)(struct screen *screen);
@@ -54,15 +57,15 @@ struct screen_ops {
 /// First member of every kind's own struct.
 struct screen {
 	const struct screen_ops *ops;
-	bool live;            ///< false: a replay (report wait allowed, no safety wait)
-	bool by_pass;         ///< a replay that gives the next picture a pass: get is called even when no screen event looks
+	bool live;    ///< false: a replay (report wait allowed, no safety wait)
+	bool by_pass; ///< a replay that gives the next picture a pass: get is called even when no screen event looks
 	int width, height;    ///< px, of the last picture; known after open where the kind knows
 	struct error failure; ///< after SCREEN_FAILED
 };
 
 /// Opens a screen by its URI. Errors: UNSUPPORTED (not built, not supported yet), SCREEN_FAILED, BAD_REQUEST (URI).
-int screen_open(const char *uri, const struct screen_config *config, const struct screen_wait *wait, struct screen **ret,
-		struct error *error);
+int screen_open(const char *uri, const struct screen_config *config, const struct screen_wait *wait,
+		struct screen **ret, struct error *error);
 struct screen *screen_close(struct screen *screen);
 
 /// Whether the URI can be meant at all (scheme known, options right), without opening. @return 0 or -EINVAL, -ENOTSUP

@@ -20,8 +20,9 @@ daemon/control: proto daemon/log daemon/picture daemon/scenario daemon/detect da
 daemon: proto daemon/log daemon/screen daemon/input daemon/report daemon/system daemon/control
 client/scenario: proto daemon/picture
 client/report: proto
-client/render: proto client/report
-client: proto daemon/picture client/scenario client/report client/render
+client/render: proto
+client/view: proto client/report client/render
+client: proto daemon/picture client/scenario client/report client/render client/view
 '
 
 allowed() # folder: what it may include

@@ -61,15 +61,15 @@ START_TEST(words_are_shortened)
 {
 	char many[600];
 
-	ck_assert_str_eq(shown("popup").text, "popup");
-	ck_assert_str_eq(shown("a\tb").text, "a b");
+	ck_assert_str_eq(error_quote("popup").text, "popup");
+	ck_assert_str_eq(error_quote("a\tb").text, "a b");
 	memset(many, 'x', sizeof(many));
 	many[sizeof(many) - 1] = '\0';
-	ck_assert_uint_lt(strlen(shown(many).text), 84);
-	ck_assert_str_eq(shown(many).text + 80, "…");
+	ck_assert_uint_lt(strlen(error_quote(many).text), 84);
+	ck_assert_str_eq(error_quote(many).text + 80, "…");
 	for (size_t i = 0; i + 4 < sizeof(many); i += 3)
 		memcpy(many + i, "€", 4);
-	ck_assert(utf8_valid(shown(many).text, strlen(shown(many).text)));
+	ck_assert(utf8_valid(error_quote(many).text, strlen(error_quote(many).text)));
 }
 END_TEST
 

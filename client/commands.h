@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// The commands' entry points, for the verb table alone.
+#ifndef CONDPROF_CLIENT_COMMANDS_H
+#define CONDPROF_CLIENT_COMMANDS_H
+
+#include "client/client.h"
+
+enum exit_code cmd_check(struct client *client);   // cmd_check.c
+enum exit_code cmd_delete(struct client *client);  // cmd_session.c
+enum exit_code cmd_emit(struct client *client);    // cmd_emit.c
+enum exit_code cmd_list(struct client *client);    // cmd_session.c
+enum exit_code cmd_report(struct client *client);  // cmd_report.c
+enum exit_code cmd_start(struct client *client);   // cmd_start.c
+enum exit_code cmd_status(struct client *client);  // cmd_session.c
+enum exit_code cmd_stop(struct client *client);    // cmd_session.c
+enum exit_code cmd_version(struct client *client); // cmd_version.c
+
+#endif

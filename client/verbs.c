@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// One row a command and one row an option: names, argument ranges, help, handler. What is known but not built yet
+// stands here too and says so, so that a name never means something else later.
+#include "config.h"
+
+#include "client/verbs.h"
+
+#include "client/commands.h"
+
+#include <string.h>
+
+const struct option_row global_options[] = {
+	{"--host", "-H", "[USER@]HOST[:PORT]", .help = "reach the daemon of another machine, over ssh", .later = true},
+	{"--socket", NULL, "PATH", .help = "the daemon's socket"},
+	{"--output", NULL, "FORMAT", .help = "text, json or csv"},
+	{"--json", NULL, NULL, .help = "the same as --output json"},
+	{"--timeout", NULL, "TIME", .help = "give the command up after this time (10 s, unless it waits)"},
+	{"--quiet", "-q", NULL, .help = "no remarks on standard error, only errors"},
+	{"--help", "-h", NULL, .help = "this help, or a command's own"},
+	{"--version", NULL, NULL, .help = "this program's version"},
+	{0},
+};
+
+static const struct option_row start_options[] = {
+	{"--screen", NULL, "URI", .help = "look at this screen instead of the scenario's: replay:DIR, x11::0"},
+	{"--input", NULL, "URI", .help = "act on this input instead of the scenario's: log:, x11::0"},
+	{"--dry-run", NULL, NULL, .help = "only record clicks, swipes, keys, texts, signals and notifications"},
+	{"--rate", NULL, "N/s", .help = "passes a second, N/min a minute, or unlimited"},
+	{"--passes", NULL, "N", .help = "end after N passes"},
+	{"--duration", NULL, "TIME", .help = "end after this time"},
+	{"--no-report", NULL, NULL, .help = "measure and keep nothing"},
+	{"--record", NULL, "DIR", .help = "keep the frames", .later = true},
+	{"--wait", NULL, NULL, .help = "wait until the session has ended and its report is closed"},
+	{0},
+};
+
+static const struct option_row stop_options[] = {
+	{"--all", NULL, NULL, .help = "every session"},
+	{0},
+};
+
+static const struct option_row report_options[] = {
+	{"--view", NULL, "VIEW", .help = "overview, conditions, events or timeline"},
+	{"--sort", NULL, "KEY", .help = "conditions and events: total, average, checks, max, p99, share, order, name"},
+	{"--top", NULL, "N", .help = "conditions and events: only the first N"},
+	{"--filter", NULL, "TEXT",
+	 .help = "conditions and events whose name has TEXT in it; kind=KIND, event=TEXT, name=TEXT"},
+	{"--event", NULL, "NAME", .help = "only this event; may be given several times"},
+	{"--since", NULL, "TIME", .help = "timeline: from this time after the session's start on"},
+	{"--until", NULL, "TIME", .help = "timeline: before this time after the session's start"},
+	{"--limit", NULL, "N", .help = "timeline: only the last N occurrences"},
+	{0},
+};
+
+#define ANY_NUMBER 1000
+
+const struct verb verbs[] = {
+	{"start", 1, 1, "SCENARIO.yaml", "run a scenario", start_options, .run = NULL},
+	{"stop", 0, 1, "[ID]", "end a session", stop_options, .run = cmd_stop},
+	{"status", 0, 1, "[ID]", "show the sessions that have not ended", NULL, .run = cmd_status},
+	{"watch", 0, 1, "[ID]", "follow a session's figures", NULL, .run = NULL, .waits = true},
+	{"emit", 1, 1, "BROADCAST", "send a broadcast to the running sessions", NULL, .run = cmd_emit},
+	{"rotate", 0, 1, "[ID]", "close a session's report and go on in a new one", NULL, .run = NULL},
+	{"list", 0, 0, "", "show running sessions and every kept report", NULL, .run = cmd_list},
+	{"report", 0, 1, "[ID|latest|DIR]", "show a session's report", report_options, .run = NULL},
+	{"diff", 2, 2, "ID|DIR ID|DIR", "compare two reports", NULL, .run = NULL},
+	{"advise", 1, 1, "ID", "say what would make a scenario cheaper", NULL, .run = NULL},
+	{"delete", 1, ANY_NUMBER, "ID...", "remove kept reports", NULL, .run = cmd_delete},
+	{"check", 1, 1, "SCENARIO.yaml", "say what is wrong with a scenario file, or what it means", NULL, .run = NULL},
+	{"try", 1, 1, "SCENARIO.yaml", "check a scenario's conditions on one picture", NULL, .run = NULL},
+	{"tune", 2, 2, "SCENARIO.yaml ID|DIR", "suggest thresholds and areas", NULL, .run = NULL},
+	{"capture", 1, 1, "OUT.png", "save a picture of the screen", NULL, .run = NULL},
+	{"install", 1, 1, "SCENARIO.yaml", "keep a scenario under its name", NULL, .run = NULL},
+	{"scenarios", 0, 0, "", "list the installed scenarios", NULL, .run = NULL},
+	{"remove", 1, 1, "NAME", "remove an installed scenario", NULL, .run = NULL},
+	{"version", 0, 0, "", "show the versions of client and daemon", NULL, .run = cmd_version},
+};
+const size_t verb_count = ARRAY_SIZE(verbs);
+
+const struct verb *verb_find(const char *name)
+{
+	for (size_t i = 0; i < verb_count; i++)
+		if (strcmp(verbs[i].name, name) == 0)
+			return &verbs[i];
+	return NULL;
+}

@@ -1,0 +1,876 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Image and color conditions: the table of small cases of docs/DETECTION.md and every rule of it on its own.
+#include "tests/support/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/detect/colour.h"
+#include "daemon/detect/detect.h"
+#include "daemon/detect/reduce.h"
+#include "tests/support/scenes.h"
+#include "tests/support/textbook.h"
+
+static struct picture *load(const char *name)
+{
+	struct picture *picture;
+	struct error error;
+	char path[64];
+
+	snprintf(path, sizeof(path), "detect/%s", name);
+	ck_assert_msg(png_read(AT_FDCWD, unit_data(path), &picture, &error) == 0, "%s: %s", name, error.message);
+	return picture;
+}
+
+static struct detect_frame *frame_of(struct picture_view view, int quality)
+{
+	struct detect_frame *frame;
+
+	ck_assert_int_eq(detect_frame_new(&frame), 0);
+	ck_assert_int_eq(detect_frame_reserve(frame, view.width, view.height, quality), 0);
+	detect_frame_begin(frame, view);
+	return frame;
+}
+
+static struct detect_template *template_of(struct picture_view view)
+{
+	struct detect_template *template_;
+	struct error error;
+
+	ck_assert_msg(detect_template_new(view, 1, 1, &template_, &error) == 0, "%s", error.message);
+	return template_;
+}
+
+/// One look for an image in a picture, everything prepared for it alone.
+static struct detect_result look(const struct canvas *screen, const struct canvas *image, struct detect_query query)
+{
+	struct detect_frame *frame = frame_of(canvas_view(screen), 0);
+	struct detect_template *template_ = template_of(canvas_view(image));
+	struct detect_result result;
+
+	detect_image(frame, template_, &query, &result);
+	detect_template_free(template_);
+	detect_frame_free(frame);
+	return result;
+}
+
+static struct rect whole(const struct canvas *canvas)
+{
+	return (struct rect){0, 0, canvas->width, canvas->height};
+}
+
+static struct canvas drawn(enum scene scene, uint64_t seed, int width, int height)
+{
+	struct canvas canvas = canvas_new(width, height, 1);
+
+	scene_draw(scene, seed, &canvas);
+	return canvas;
+}
+
+// ---- the table ----------------------------------------------------------------------------------------------------
+
+static const struct small_case {
+	const char *screen, *image;
+	int num, den;
+	struct rect area;
+	double threshold;
+	bool found;
+	int x, y;             ///< -1: not stated
+	double score, colour; ///< colour -1: not stated
+} small_cases[] = {
+	{"own_screen_a.png", "own_icon.png", 1, 1, {0, 0, 320, 240}, 10, true, 212, 60, 1, 0},
+	{"own_screen_a.png", "own_icon.png", 1, 1, {30, 20, 74, 60}, 20, false, 52, 40, 1, 38.758},
+	{"own_screen_a.png", "own_icon.png", 1, 1, {30, 20, 74, 60}, 60, true, 52, 40, 1, 38.758},
+	{"own_screen_a.png", "own_icon.png", 1, 1, {250, 190, 300, 230}, 20, true, 272, 210, 0.99999, 8.530},
+	{"own_screen_a.png", "own_icon.png", 1, 1, {250, 190, 300, 230}, 4, false, 272, 210, 0.99999, 8.530},
+	{"own_screen_a.png", "own_icon.png", 1, 1, {100, 180, 124, 200}, 4, true, 112, 190, 1, 0},
+	{"own_screen_a.png", "own_icon.png", 1, 1, {99, 180, 123, 200}, 4, false, 111, 190, 0.76603, -1},
+	{"own_screen_flat.png", "own_icon.png", 1, 1, {0, 0, 44, 32}, 4, false, -1, -1, 0, -1},
+	{"own_screen_a.png", "own_icon.png", 1, 2, {190, 40, 240, 80}, 20, false, -1, -1, 0.69215, -1},
+};
+
+START_TEST(small_case)
+{
+	const struct small_case *c = &small_cases[_i];
+	struct picture *screen = load(c->screen), *image = load(c->image);
+	struct detect_frame *frame = frame_of(picture_view(screen), 0);
+	struct detect_template *template_;
+	struct detect_query query = {.area = c->area, .threshold = c->threshold, .best = true};
+	struct detect_result best, result;
+
+	ck_assert_int_eq(detect_template_new(picture_view(image), c->num, c->den, &template_, NULL), 0);
+	detect_image(frame, template_, &query, &best);
+	query.best = false;
+	detect_image(frame, template_, &query, &result);
+	ck_assert(best.evaluable && result.evaluable);
+	ck_assert_int_eq(best.found, c->found);
+	ck_assert_int_eq(result.found, c->found);
+	ck_assert(best.has_score);
+	ck_assert_int_eq(result.has_score, c->found);
+	ck_assert_double_eq_tol(best.score, c->score, 1e-5);
+	if (c->x >= 0) {
+		ck_assert_int_eq(best.x, c->x);
+		ck_assert_int_eq(best.y, c->y);
+	}
+	if (c->colour >= 0)
+		ck_assert_double_eq_tol(best.colour_difference, c->colour, 5e-3);
+	if (c->found) {
+		ck_assert_int_eq(result.x, c->x);
+		ck_assert_int_eq(result.y, c->y);
+		ck_assert(result.score == best.score && result.colour_difference == best.colour_difference);
+	}
+	detect_template_free(template_);
+	detect_frame_free(frame);
+	picture_free(screen);
+	picture_free(image);
+}
+END_TEST
+
+START_TEST(equal_pixels_score_exactly_one)
+{
+	for (int i = 0; i < 200; i++) {
+		struct dice dice = {(uint64_t)i};
+		struct canvas image = canvas_new(dice_between(&dice, 2, 90), dice_between(&dice, 2, 70), 0);
+		scene_draw(SCENE_NOISE, (uint64_t)i, &image);
+		struct detect_result got = look(&image, &image, (struct detect_query){.area = whole(&image)});
+		ck_assert(got.found && got.score == 1 && got.colour_difference == 0);
+		canvas_free(&image);
+	}
+}
+END_TEST
+
+// ---- what is refused ----------------------------------------------------------------------------------------------
+
+START_TEST(flat_images_are_refused)
+{
+	struct picture *red = load("own_flat_red.png");
+	struct detect_template *template_ = NULL;
+	struct canvas image = drawn(SCENE_NOISE, 1, 9, 9);
+	struct error error;
+
+	ck_assert_int_eq(detect_template_new(picture_view(red), 1, 1, &template_, &error), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(error.message, "color condition"));
+	for (int i = 0; i < 9 * 9; i++)
+		image.pixels[i / 9 * image.stride + i % 9 * 4 + 3] = 254;
+	ck_assert_int_eq(detect_template_new(canvas_view(&image), 1, 1, &template_, &error), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(error.message, "opaque"));
+	image.pixels[3] = 255;
+	ck_assert_int_eq(detect_template_new(canvas_view(&image), 1, 1, &template_, &error), -EINVAL);
+	ck_assert_int_eq(detect_template_new(canvas_view(&image), 1, 0, &template_, &error), -EINVAL);
+	ck_assert_int_eq(detect_template_new((struct picture_view){0}, 1, 1, &template_, &error), -EINVAL);
+	ck_assert_ptr_null(template_);
+	canvas_free(&image);
+	picture_free(red);
+}
+END_TEST
+
+START_TEST(flat_after_reduction_is_said_so)
+{
+	struct canvas image = canvas_new(8, 8, 0);
+	struct detect_template *template_;
+	struct error error;
+
+	for (int i = 0; i < 64; i++)
+		canvas_fill(&image, (struct rect){i % 8, i / 8, i % 8 + 1, i / 8 + 1}, (i + i / 8) % 2 ? 0xffffff : 0);
+	ck_assert_int_eq(detect_template_new(canvas_view(&image), 1, 1, &template_, &error), 0);
+	detect_template_free(template_);
+	ck_assert_int_eq(detect_template_new(canvas_view(&image), 1, 2, &template_, &error), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(error.message, "quality"));
+	canvas_free(&image);
+}
+END_TEST
+
+START_TEST(frames_of_no_size_are_refused)
+{
+	struct detect_frame *frame;
+
+	ck_assert_int_eq(detect_frame_new(&frame), 0);
+	ck_assert_int_eq(detect_frame_reserve(frame, 0, 10, 0), -EINVAL);
+	ck_assert_int_eq(detect_frame_reserve(frame, 10, 20000, 0), -EINVAL);
+	ck_assert_int_eq(detect_frame_reserve(frame, 16384, 16384, 0), -EINVAL);
+	ck_assert_int_eq(detect_frame_reserve(frame, 10, 10, 0), 0);
+	detect_frame_free(frame);
+	ck_assert_ptr_null(detect_frame_free(NULL));
+	ck_assert_ptr_null(detect_template_free(NULL));
+}
+END_TEST
+
+// ---- areas --------------------------------------------------------------------------------------------------------
+
+START_TEST(areas_not_evaluable)
+{
+	static const struct rect areas[] = {
+		{-1, 0, 40, 40},  {0, -1, 40, 40},
+		{0, 0, 81, 40},   {0, 0, 40, 61},
+		{10, 10, 10, 40}, {10, 10, 40, 10},
+		{40, 0, 10, 40},  {0, 0, 23, 60},
+		{0, 0, 80, 19},   {INT32_MIN, INT32_MIN, INT32_MAX, INT32_MAX},
+	};
+	struct canvas screen = drawn(SCENE_PHOTO, 3, 80, 60), image = drawn(SCENE_NOISE, 3, 24, 20);
+
+	for (size_t i = 0; i < ARRAY_SIZE(areas); i++) {
+		for (int exact = 0; exact < 2; exact++) {
+			struct detect_query query = {.area = areas[i], .threshold = 100, .best = true, .exact = exact};
+			struct detect_result got = look(&screen, &image, query);
+			ck_assert_msg(!got.evaluable && !got.found && !got.has_score, "area %zu", i);
+		}
+	}
+	canvas_free(&screen);
+	canvas_free(&image);
+}
+END_TEST
+
+START_TEST(image_wider_than_the_frame)
+{
+	struct picture *screen = load("own_screen_flat.png"), *wide = load("own_wide.png");
+	struct detect_frame *frame = frame_of(picture_view(screen), 0);
+	struct detect_template *template_ = template_of(picture_view(wide));
+	struct detect_query query = {.area = {0, 0, 80, 60}, .threshold = 100};
+	struct detect_result got;
+
+	detect_image(frame, template_, &query, &got);
+	ck_assert(!got.evaluable && !got.found);
+	detect_template_free(template_);
+	detect_frame_free(frame);
+	picture_free(screen);
+	picture_free(wide);
+}
+END_TEST
+
+START_TEST(exact_looks_one_pixel_around)
+{
+	struct canvas base = drawn(SCENE_PHOTO, 5, 120, 90), image = drawn(SCENE_NOISE, 5, 16, 12);
+	static const struct {
+		int at_x, at_y, x, y;
+		bool found;
+	} cases[] = {
+		{50, 40, 50, 40, true},   {50, 40, 51, 41, true}, {50, 40, 49, 39, true}, {50, 40, 52, 40, false},
+		{50, 40, 50, 38, false},  {0, 0, 0, 0, true},     {0, 0, 1, 1, true},     {104, 78, 104, 78, true},
+		{104, 78, 103, 77, true}, {0, 78, 0, 77, true},   {104, 0, 103, 0, true},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct canvas screen = canvas_crop(&base, whole(&base), 0);
+		int x = cases[i].at_x, y = cases[i].at_y;
+		canvas_paste(&screen, &image, cases[i].x, cases[i].y);
+		struct detect_result got =
+			look(&screen, &image,
+			     (struct detect_query){.area = {x, y, x + 16, y + 12}, .exact = true, .threshold = 4});
+		ck_assert_msg(got.evaluable && got.found == cases[i].found, "case %zu", i);
+		if (got.found) {
+			ck_assert_int_eq(got.place.left, cases[i].x);
+			ck_assert_int_eq(got.place.top, cases[i].y);
+			ck_assert_int_eq(got.x, cases[i].x + 8);
+			ck_assert_int_eq(got.y, cases[i].y + 6);
+		}
+		canvas_free(&screen);
+	}
+	canvas_free(&base);
+	canvas_free(&image);
+}
+END_TEST
+
+// ---- which candidate ----------------------------------------------------------------------------------------------
+
+START_TEST(ties_go_to_the_first_in_row_order)
+{
+	struct canvas screen = drawn(SCENE_GRADIENT, 4, 200, 160), image = drawn(SCENE_NOISE, 8, 17, 13);
+	static const int places[][2] = {{150, 20}, {20, 40}, {90, 40}, {20, 120}};
+
+	for (int n = 4; n > 0; n--) {
+		struct detect_query query = {.area = whole(&screen), .threshold = 10};
+		for (int i = n - 1; i < 4; i++)
+			canvas_paste(&screen, &image, places[i][0], places[i][1]);
+		for (int best = 0; best < 2; best++) {
+			query.best = best;
+			struct detect_result got = look(&screen, &image, query);
+			ck_assert(got.found && got.score == 1);
+			ck_assert_int_eq(got.place.left, places[n - 1][0]);
+			ck_assert_int_eq(got.place.top, places[n - 1][1]);
+		}
+	}
+	canvas_free(&screen);
+	canvas_free(&image);
+}
+END_TEST
+
+START_TEST(brighter_copies_tie_too)
+{
+	struct canvas screen = canvas_new(120, 60, 0), image = canvas_new(10, 10, 0), bright;
+	struct dice dice = {1};
+
+	canvas_fill(&screen, whole(&screen), 0x102030);
+	for (int i = 0; i < 100; i++)
+		canvas_fill(&image, (struct rect){i % 10, i / 10, i % 10 + 1, i / 10 + 1},
+			    (uint32_t)(i * i % 80) * 0x10101);
+	bright = canvas_crop(&image, whole(&image), 0);
+	canvas_alter(&bright, &dice, 300, 7, 0);
+	canvas_paste(&screen, &bright, 20, 5);
+	canvas_paste(&screen, &image, 70, 5);
+	struct detect_result got =
+		look(&screen, &image, (struct detect_query){.area = whole(&screen), .threshold = 80});
+	ck_assert(got.found && got.score == 1);
+	ck_assert_int_eq(got.place.left, 20);
+	canvas_free(&screen);
+	canvas_free(&image);
+	canvas_free(&bright);
+}
+END_TEST
+
+static void stripes(struct canvas *canvas, int from, int to, bool coloured)
+{
+	for (int x = from; x < to; x++)
+		canvas_fill(canvas, (struct rect){x, 0, x + 1, canvas->height},
+			    x % 4 < 2 ? (coloured ? 0xe01010 : 0x4e4e4e) : (coloured ? 0x600808 : 0x222222));
+}
+
+START_TEST(a_wrong_colour_puts_out_what_lies_right_of_it)
+{
+	struct canvas screen = canvas_new(64, 8, 0), image = canvas_new(16, 8, 0);
+	struct detect_query query = {.area = whole(&screen), .threshold = 20};
+	struct detect_result got;
+
+	stripes(&image, 0, 16, true);
+	// 8 lies in the cells of 0, which are put out; 16 is the next, and it is red.
+	stripes(&screen, 0, 8, false);
+	stripes(&screen, 8, 64, true);
+	got = look(&screen, &image, query);
+	ck_assert(got.found);
+	ck_assert_int_eq(got.place.left, 16);
+	// Only 8 is wholly red, and it is put out.
+	stripes(&screen, 24, 64, false);
+	got = look(&screen, &image, query);
+	ck_assert(!got.found && !got.has_score);
+	query.best = true;
+	got = look(&screen, &image, query);
+	ck_assert(!got.found && got.has_score && got.place.left == 0 && got.colour_difference > 20);
+	// With 8 as the first position it is found.
+	query.area.left = 8;
+	got = look(&screen, &image, query);
+	ck_assert(got.found && got.place.left == 8);
+	canvas_free(&screen);
+	canvas_free(&image);
+}
+END_TEST
+
+START_TEST(put_out_cells_are_lit_again)
+{
+	struct canvas screen = canvas_new(64, 8, 0), image = canvas_new(16, 8, 0);
+	struct detect_frame *frame;
+	struct detect_template *template_;
+	struct detect_query query = {.area = whole(&screen), .threshold = 20};
+	struct detect_result first, again;
+
+	stripes(&image, 0, 16, true);
+	stripes(&screen, 0, 64, false);
+	frame = frame_of(canvas_view(&screen), 0);
+	template_ = template_of(canvas_view(&image));
+	detect_image(frame, template_, &query, &first);
+	stripes(&screen, 0, 16, true);
+	detect_frame_begin(frame, canvas_view(&screen));
+	detect_image(frame, template_, &query, &again);
+	ck_assert(!first.found && again.found && again.place.left == 0);
+	detect_template_free(template_);
+	detect_frame_free(frame);
+	canvas_free(&screen);
+	canvas_free(&image);
+}
+END_TEST
+
+START_TEST(thresholds_at_their_ends)
+{
+	struct canvas screen = drawn(SCENE_NOISE, 21, 60, 50),
+		      image = canvas_crop(&screen, (struct rect){9, 8, 29, 24}, 0);
+	struct dice dice = {4};
+	struct detect_result got = look(&screen, &image, (struct detect_query){.area = whole(&screen), .threshold = 0});
+
+	ck_assert(got.found && got.score == 1);
+	canvas_alter(&image, &dice, 100, 0, 1);
+	got = look(&screen, &image, (struct detect_query){.area = whole(&screen), .threshold = 0});
+	ck_assert(!got.found);
+	got = look(&screen, &image, (struct detect_query){.area = {30, 25, 60, 50}, .threshold = 100});
+	ck_assert(got.found && got.score < 0.9);
+	canvas_free(&screen);
+	canvas_free(&image);
+}
+END_TEST
+
+START_TEST(reds_on_both_sides_of_the_wrap_agree)
+{
+	struct canvas screen = canvas_new(40, 30, 0), image = canvas_new(12, 10, 0);
+
+	canvas_fill(&screen, whole(&screen), 0x808080);
+	for (int i = 0; i < 120; i++)
+		canvas_fill(&image, (struct rect){i % 12, i / 12, i % 12 + 1, i / 12 + 1},
+			    i % 2 ? 0xe00408 : (uint32_t)(0x900400 + i));
+	canvas_paste(&screen, &image, 11, 9);
+	canvas_fill(&screen, (struct rect){11, 9, 23, 10}, 0xe00404);
+	struct detect_result got =
+		look(&screen, &image, (struct detect_query){.area = whole(&screen), .threshold = 60});
+	ck_assert(got.found && got.colour_difference < 4);
+	ck_assert_double_eq_tol(got.colour_difference,
+				textbook_colour(canvas_view(&screen), canvas_view(&image), 11, 9), 1e-9);
+	canvas_free(&screen);
+	canvas_free(&image);
+}
+END_TEST
+
+// ---- transparency -------------------------------------------------------------------------------------------------
+
+START_TEST(transparent_pixels_do_not_count)
+{
+	struct canvas screen = drawn(SCENE_PHOTO, 31, 160, 120), image = drawn(SCENE_NOISE, 31, 24, 24), round;
+	struct detect_query query = {.area = whole(&screen), .threshold = 2, .best = true};
+	struct detect_result got;
+
+	round = canvas_crop(&image, whole(&image), 0);
+	for (int i = 0; i < 24 * 24; i++) {
+		int dx = i % 24 - 12, dy = i / 24 - 12;
+		uint8_t *p = round.pixels + i / 24 * round.stride + i % 24 * 4;
+		if (dx * dx + dy * dy < 100)
+			memcpy(screen.pixels + (50 + i / 24) * screen.stride + (70 + i % 24) * 4, p, 4);
+		else
+			memset(p, i % 7 ? 0 : 254, 4);
+	}
+	got = look(&screen, &image, query);
+	ck_assert(!got.found);
+	got = look(&screen, &round, query);
+	ck_assert(got.found && got.score == 1 && got.colour_difference == 0);
+	ck_assert_int_eq(got.x, 82);
+	ck_assert_int_eq(got.y, 62);
+	canvas_free(&screen);
+	canvas_free(&image);
+	canvas_free(&round);
+}
+END_TEST
+
+START_TEST(alpha_of_the_frame_is_ignored)
+{
+	struct canvas screen = drawn(SCENE_DESKTOP, 3, 160, 120),
+		      image = canvas_crop(&screen, (struct rect){5, 5, 40, 30}, 0);
+
+	for (int i = 0; i < 160 * 120; i++)
+		screen.pixels[i / 160 * screen.stride + i % 160 * 4 + 3] = (uint8_t)i;
+	struct detect_result got = look(&screen, &image, (struct detect_query){.area = whole(&screen)});
+	ck_assert(got.found && got.score == 1 && got.place.left == 5 && got.place.top == 5);
+	canvas_free(&screen);
+	canvas_free(&image);
+}
+END_TEST
+
+// ---- quality ------------------------------------------------------------------------------------------------------
+
+START_TEST(ratios)
+{
+	static const int cases[][5] = {{1920, 1080, 1200, 5, 8}, {1080, 1920, 960, 1, 2}, {800, 600, 800, 1, 1},
+				       {800, 600, 0, 1, 1},      {800, 600, 900, 1, 1},   {1366, 768, 1, 1, 1366}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int num, den;
+		detect_ratio(cases[i][0], cases[i][1], cases[i][2], &num, &den);
+		ck_assert_int_eq(num, cases[i][3]);
+		ck_assert_int_eq(den, cases[i][4]);
+	}
+}
+END_TEST
+
+START_TEST(reduction_is_area_averaging)
+{
+	for (int i = 0; i < 300; i++) {
+		struct dice dice = {(uint64_t)i};
+		struct canvas source = canvas_new(dice_between(&dice, 1, 60), dice_between(&dice, 1, 60), i % 3);
+		int num, den;
+		scene_draw((enum scene)(i % SCENES), (uint64_t)i, &source);
+		detect_ratio(source.width, source.height, dice_between(&dice, 1, 60), &num, &den);
+		CLEANUP_FREE uint8_t *wanted = NULL;
+		struct picture_view view = textbook_reduce(canvas_view(&source), num, den, &wanted);
+		ck_assert_int_eq(view.width, reduce_side(source.width, num, den));
+		ck_assert_int_eq(view.height, reduce_side(source.height, num, den));
+		CLEANUP_FREE uint8_t *got = calloc((size_t)view.height, (size_t)view.stride);
+		CLEANUP_FREE uint64_t *scratch = calloc(reduce_scratch(view.width), sizeof(*scratch));
+		reduce_picture(canvas_view(&source), num, den, scratch, got, view.stride);
+		ck_assert_mem_eq(got, wanted, (size_t)view.height * (size_t)view.stride);
+		memset(got, 0, (size_t)view.height * (size_t)view.stride);
+		reduce_template(canvas_view(&source), num, den, got, view.stride);
+		ck_assert_mem_eq(got, wanted, (size_t)view.height * (size_t)view.stride);
+		canvas_free(&source);
+	}
+}
+END_TEST
+
+START_TEST(a_reduced_template_counts_what_is_half_opaque)
+{
+	struct canvas source = drawn(SCENE_NOISE, 9, 6, 4);
+	uint8_t reduced[3 * 2 * 4];
+
+	for (int i = 0; i < 24; i++)
+		source.pixels[i / 6 * source.stride + i % 6 * 4 + 3] = 255;
+	source.pixels[3] = 0;                                    // three of four remain
+	source.pixels[2 * 4 + 3] = source.pixels[3 * 4 + 3] = 0; // two of four
+	source.pixels[4 * 4 + 3] = source.pixels[5 * 4 + 3] = source.pixels[source.stride + 4 * 4 + 3] = 0; // one
+	reduce_template(canvas_view(&source), 1, 2, reduced, 12);
+	ck_assert_int_eq(reduced[3], 255);
+	ck_assert_int_eq(reduced[7], 255);
+	ck_assert_int_eq(reduced[11], 0);
+	ck_assert_int_eq(reduced[0],
+			 (source.pixels[4] + source.pixels[source.stride] + source.pixels[source.stride + 4] + 1) / 3);
+	canvas_free(&source);
+}
+END_TEST
+
+static void check_reduced_search(int i)
+{
+	struct dice dice = {(uint64_t)i};
+	struct canvas screen = canvas_new(dice_between(&dice, 80, 220), dice_between(&dice, 60, 160), 0);
+	int quality = dice_between(&dice, 40, 150), num, den;
+	scene_draw((enum scene)(i % 5), (uint64_t)i, &screen);
+	int x = dice_between(&dice, 0, screen.width - 40), y = dice_between(&dice, 0, screen.height - 40);
+	struct canvas image = canvas_crop(&screen, (struct rect){x, y, x + dice_between(&dice, 16, 40), y + 40}, 0);
+	struct detect_frame *frame = frame_of(canvas_view(&screen), quality);
+	struct detect_template *template_;
+	struct detect_query query = {
+		.area = {x / 2, y / 2, screen.width - 1, screen.height}, .threshold = 12, .best = true};
+	struct detect_result got;
+	CLEANUP_FREE uint8_t *small_screen = NULL, *small_image = NULL;
+
+	detect_ratio(screen.width, screen.height, quality, &num, &den);
+	if (detect_template_new(canvas_view(&image), num, den, &template_, NULL) == 0) {
+		struct picture_view s = textbook_reduce(canvas_view(&screen), num, den, &small_screen);
+		struct picture_view t = textbook_reduce(canvas_view(&image), num, den, &small_image);
+		struct textbook book;
+		struct rect area = {query.area.left * num / den, query.area.top * num / den,
+				    MIN((query.area.right * num + den - 1) / den, s.width),
+				    MIN((query.area.bottom * num + den - 1) / den, s.height)};
+		textbook_look(s, t, area, 12, &book);
+		detect_image(frame, template_, &query, &got);
+		ck_assert_int_eq(got.evaluable, book.columns > 0);
+		ck_assert_int_eq(got.found, book.found);
+		ck_assert_double_eq_tol(got.score, book.found ? book.score : book.best_score, 1e-5);
+		int bx = book.found ? book.x : book.best_x, by = book.found ? book.y : book.best_y;
+		ck_assert_int_eq(got.place.left, (int)floor((double)bx * den / num + 0.5 + 1e-9));
+		ck_assert_int_eq(got.x, (int)floor((double)(bx + t.width / 2) * den / num + 0.5 + 1e-9));
+		ck_assert_int_eq(got.y, (int)floor((double)(by + t.height / 2) * den / num + 0.5 + 1e-9));
+		ck_assert(got.place.right <= screen.width && got.place.bottom <= screen.height);
+		textbook_free(&book);
+		detect_template_free(template_);
+	}
+	detect_frame_free(frame);
+	canvas_free(&screen);
+	canvas_free(&image);
+}
+
+START_TEST(reduced_searches_as_the_textbook)
+{
+	for (int i = 0; i < 60; i++)
+		check_reduced_search(i);
+}
+END_TEST
+
+START_TEST(whole_frame_template_at_any_quality)
+{
+	struct canvas screen = drawn(SCENE_PHOTO, 77, 191, 107);
+
+	for (int quality = 5; quality < 200; quality += 7) {
+		struct detect_frame *frame = frame_of(canvas_view(&screen), quality);
+		struct detect_template *template_;
+		struct detect_query query = {.area = whole(&screen), .threshold = 1};
+		struct detect_result got;
+		int num, den;
+
+		detect_ratio(screen.width, screen.height, quality, &num, &den);
+		ck_assert_int_eq(detect_template_new(canvas_view(&screen), num, den, &template_, NULL), 0);
+		for (query.exact = false;; query.exact = true) {
+			detect_image(frame, template_, &query, &got);
+			ck_assert_msg(got.evaluable && got.found && got.score == 1, "quality %d", quality);
+			if (query.exact)
+				break;
+		}
+		detect_template_free(template_);
+		detect_frame_free(frame);
+	}
+	canvas_free(&screen);
+}
+END_TEST
+
+// ---- color --------------------------------------------------------------------------------------------------------
+
+START_TEST(color_conditions)
+{
+	struct canvas screen = canvas_new(40, 30, 2);
+	struct detect_frame *frame;
+	struct detect_query query = {.area = {10, 5, 21, 12}, .threshold = 0};
+	struct detect_result got;
+
+	canvas_fill(&screen, whole(&screen), 0x204060);
+	canvas_fill(&screen, (struct rect){10, 5, 21, 12}, 0xff8800);
+	frame = frame_of(canvas_view(&screen), 0);
+	detect_color(frame, 0xff8800, &query, &got);
+	ck_assert(got.evaluable && got.found && got.has_score && got.score == 1);
+	ck_assert_int_eq(got.x, 15);
+	ck_assert_int_eq(got.y, 8);
+	detect_color(frame, 0xff8801, &query, &got);
+	ck_assert(!got.found && got.has_score);
+	ck_assert_double_eq_tol(got.score, 1 - 1.0 / 765, 1e-12);
+	query.threshold = 100 / 765.0 + 1e-9;
+	detect_color(frame, 0xff8801, &query, &got);
+	ck_assert(got.found);
+	query.area = (struct rect){0, 0, 40, 30};
+	detect_color(frame, 0x204060, &query, &got);
+	ck_assert_double_eq_tol(got.score, 1 - (0xdf + 0x48 + 0x60) * 77 / 1200.0 / 765, 1e-12);
+	query.area.right = 41;
+	detect_color(frame, 0x204060, &query, &got);
+	ck_assert(!got.evaluable && !got.found && !got.has_score);
+	detect_frame_free(frame);
+	canvas_free(&screen);
+}
+END_TEST
+
+START_TEST(color_at_a_quality)
+{
+	struct canvas screen = canvas_new(400, 300, 0);
+	struct detect_query query = {.area = {100, 100, 200, 150}, .threshold = 1};
+	struct detect_frame *frame;
+	struct detect_result got;
+
+	canvas_fill(&screen, whole(&screen), 0x204060);
+	canvas_fill(&screen, query.area, 0xff8800);
+	frame = frame_of(canvas_view(&screen), 200);
+	detect_color(frame, 0xff8800, &query, &got);
+	ck_assert(got.found && got.score == 1 && got.x == 150 && got.y == 124);
+	ck_assert_uint_eq(got.used, 1U << DETECT_REDUCED);
+	detect_frame_free(frame);
+	canvas_free(&screen);
+}
+END_TEST
+
+START_TEST(hues)
+{
+	ck_assert_int_eq(colour_hue(255, 0, 0), 0);
+	ck_assert_int_eq(colour_hue(0, 255, 0), 60);
+	ck_assert_int_eq(colour_hue(0, 0, 255), 120);
+	ck_assert_int_eq(colour_hue(255, 255, 0), 30);
+	ck_assert_int_eq(colour_hue(255, 0, 8), 179);
+	ck_assert_int_eq(colour_hue(77, 77, 77), 0);
+}
+END_TEST
+
+// ---- how it works -------------------------------------------------------------------------------------------------
+
+static int64_t fake_now;
+static int clock_reads;
+
+static int64_t fake_clock(void)
+{
+	clock_reads++;
+	return fake_now += 7;
+}
+
+START_TEST(preparation_is_timed_once)
+{
+	struct canvas screen = drawn(SCENE_DESKTOP, 11, 300, 200),
+		      image = canvas_crop(&screen, (struct rect){9, 9, 40, 41}, 0);
+	struct detect_frame *frame = frame_of(canvas_view(&screen), 150);
+	struct detect_template *template_;
+	struct detect_query query = {.area = whole(&screen), .threshold = 10};
+	struct detect_result first, second;
+	int64_t sum = 0;
+	int reads;
+
+	ck_assert_int_eq(detect_template_new(canvas_view(&image), 1, 2, &template_, NULL), 0);
+	detect_image(frame, template_, &query, &first);
+	ck_assert(first.prepared == first.used && first.prepared & (1U << DETECT_GRAY));
+	for (int i = 0; i < DETECT_PARTS; i++)
+		ck_assert_int_eq(first.prepared_ns[i], 0);
+	detect_frame_set_clock(frame, fake_clock);
+	detect_frame_begin(frame, canvas_view(&screen));
+	clock_reads = 0;
+	detect_image(frame, template_, &query, &first);
+	reads = clock_reads;
+	ck_assert(first.prepared & (1U << DETECT_GRAY) && first.prepared & (1U << DETECT_REDUCED));
+	for (int i = 0; i < DETECT_PARTS; i++) {
+		ck_assert_int_eq(first.prepared_ns[i] > 0, first.prepared >> i & 1);
+		sum += first.prepared_ns[i];
+	}
+	ck_assert_int_eq(sum, 7 * reads / 2);
+	detect_image(frame, template_, &query, &second);
+	ck_assert_int_eq(clock_reads, reads);
+	ck_assert(second.used == first.used && second.prepared == 0);
+	ck_assert(first.found && second.found && second.score == first.score);
+	detect_template_free(template_);
+	detect_frame_free(frame);
+	canvas_free(&screen);
+	canvas_free(&image);
+}
+END_TEST
+
+START_TEST(a_stop_ends_the_search)
+{
+	struct canvas screen = drawn(SCENE_PHOTO, 11, 300, 200),
+		      image = canvas_crop(&screen, (struct rect){9, 9, 40, 41}, 0);
+	volatile int stop = 1;
+	struct detect_result got =
+		look(&screen, &image, (struct detect_query){.area = whole(&screen), .threshold = 10, .stop = &stop});
+
+	ck_assert(got.stopped && !got.found);
+	stop = 0;
+	got = look(&screen, &image, (struct detect_query){.area = whole(&screen), .threshold = 10, .stop = &stop});
+	ck_assert(!got.stopped && got.found);
+	canvas_free(&screen);
+	canvas_free(&image);
+}
+END_TEST
+
+static unsigned allocations;
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	allocations++;
+	return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	allocations++;
+	return __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+	allocations++;
+	return __real_realloc(old, size);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+	allocations++;
+	return __real_aligned_alloc(alignment, size);
+}
+
+START_TEST(checks_allocate_nothing)
+{
+	struct canvas screen = drawn(SCENE_ICONS, 11, 300, 200),
+		      image = canvas_crop(&screen, (struct rect){3, 3, 23, 23}, 0);
+	struct detect_template *template_;
+	struct detect_frame *frame;
+	struct detect_result got;
+	unsigned before;
+
+	canvas_decolour(&screen);
+	ck_assert_uint_gt(allocations, 0);
+	for (int quality = 0; quality <= 200; quality += 200) {
+		frame = frame_of(canvas_view(&screen), quality);
+		ck_assert_int_eq(detect_template_new(canvas_view(&image), 1, 1, &template_, NULL), 0);
+		before = allocations;  // and no call of check's, which allocates too
+		for (int i = 0; i < 6; i++) {
+			struct detect_query query = {.area = whole(&screen), .threshold = 12, .best = i % 2};
+			detect_frame_reserve(frame, screen.width, screen.height, quality);
+			detect_frame_begin(frame, canvas_view(&screen));
+			detect_image(frame, template_, &query, &got);
+			detect_color(frame, 0x123456, &query, &got);
+		}
+		ck_assert_uint_eq(allocations, before);
+		detect_template_free(template_);
+		detect_frame_free(frame);
+	}
+	canvas_free(&screen);
+	canvas_free(&image);
+}
+END_TEST
+
+START_TEST(frames_of_other_sizes)
+{
+	struct canvas image = drawn(SCENE_NOISE, 2, 20, 16);
+	struct detect_template *template_ = template_of(canvas_view(&image));
+	struct detect_frame *frame;
+
+	ck_assert_int_eq(detect_frame_new(&frame), 0);
+	for (int i = 0; i < 40; i++) {
+		struct dice dice = {(uint64_t)i};
+		struct canvas screen =
+			drawn(SCENE_PHOTO, 2, dice_between(&dice, 20, 300), dice_between(&dice, 16, 200));
+		int x = dice_between(&dice, 0, screen.width - 20), y = dice_between(&dice, 0, screen.height - 16);
+		struct detect_query query = {.area = whole(&screen), .threshold = 3};
+		struct detect_result got;
+
+		canvas_paste(&screen, &image, x, y);
+		ck_assert_int_eq(detect_frame_reserve(frame, screen.width, screen.height, 0), 0);
+		detect_frame_begin(frame, canvas_view(&screen));
+		detect_image(frame, template_, &query, &got);
+		ck_assert(got.found && got.score == 1 && got.place.left == x && got.place.top == y);
+		canvas_free(&screen);
+	}
+	detect_frame_free(frame);
+	detect_template_free(template_);
+	canvas_free(&image);
+}
+END_TEST
+
+START_TEST(a_large_frame)
+{
+	struct canvas screen = canvas_new(4096, 4096, 0), image = drawn(SCENE_NOISE, 41, 31, 27);
+	struct detect_query query = {.area = {3700, 3700, 4096, 4096}, .threshold = 5};
+	struct detect_result got;
+
+	canvas_fill(&screen, whole(&screen), 0xffffff);
+	canvas_paste(&screen, &image, 4096 - 31, 4096 - 27);
+	got = look(&screen, &image, query);
+	ck_assert(got.found && got.score == 1 && got.place.left == 4096 - 31 && got.place.top == 4096 - 27);
+	// White everywhere: the sums of a template this large pass 32 bits.
+	canvas_fill(&screen, (struct rect){2048, 2048, 2049, 2049}, 0);
+	query.area = whole(&screen);
+	got = look(&screen, &screen, query);
+	ck_assert(got.found && got.score == 1 && got.x == 2048 && got.y == 2048);
+	canvas_free(&screen);
+	canvas_free(&image);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("detect");
+	TCase *table = tcase_create("small cases"), *rules = tcase_create("rules");
+
+	tcase_add_loop_test(table, small_case, 0, (int)ARRAY_SIZE(small_cases));
+	tcase_add_test(table, equal_pixels_score_exactly_one);
+	suite_add_tcase(suite, table);
+	tcase_add_test(rules, flat_images_are_refused);
+	tcase_add_test(rules, flat_after_reduction_is_said_so);
+	tcase_add_test(rules, frames_of_no_size_are_refused);
+	tcase_add_test(rules, areas_not_evaluable);
+	tcase_add_test(rules, image_wider_than_the_frame);
+	tcase_add_test(rules, exact_looks_one_pixel_around);
+	tcase_add_test(rules, ties_go_to_the_first_in_row_order);
+	tcase_add_test(rules, brighter_copies_tie_too);
+	tcase_add_test(rules, a_wrong_colour_puts_out_what_lies_right_of_it);
+	tcase_add_test(rules, put_out_cells_are_lit_again);
+	tcase_add_test(rules, thresholds_at_their_ends);
+	tcase_add_test(rules, reds_on_both_sides_of_the_wrap_agree);
+	tcase_add_test(rules, transparent_pixels_do_not_count);
+	tcase_add_test(rules, alpha_of_the_frame_is_ignored);
+	tcase_add_test(rules, ratios);
+	tcase_add_test(rules, reduction_is_area_averaging);
+	tcase_add_test(rules, a_reduced_template_counts_what_is_half_opaque);
+	tcase_add_test(rules, reduced_searches_as_the_textbook);
+	tcase_add_test(rules, whole_frame_template_at_any_quality);
+	tcase_add_test(rules, color_conditions);
+	tcase_add_test(rules, color_at_a_quality);
+	tcase_add_test(rules, hues);
+	tcase_add_test(rules, preparation_is_timed_once);
+	tcase_add_test(rules, a_stop_ends_the_search);
+	tcase_add_test(rules, checks_allocate_nothing);
+	tcase_add_test(rules, frames_of_other_sizes);
+	tcase_add_test(rules, a_large_frame);
+	suite_add_tcase(suite, rules);
+	return unit_run(suite);
+}
