@@ -11,7 +11,7 @@
 /// An image to look for, prepared for frames of one size and one quality. Immutable; owns its memory.
 struct detect_template;
 
-/// Prepares `image` (BGRA; transparent pixels do not count).
+/// Prepares `image` (BGRA; only fully opaque pixels count).
 /// @param ratio_num,ratio_den the reduction of detection.md 7 (1, 1: none): template sides times num/den to nearest, >=
 /// 1
 /// @return -EINVAL with an error when the image has no variance ("one flat colour: use a color condition") or no
