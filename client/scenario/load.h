@@ -19,7 +19,8 @@
 struct json_object;
 
 struct scenario_load_options {
-	bool remote;  ///< the daemon is on another machine (-H): replay: folders are its, and must be absolute
+	bool remote;         ///< the daemon is on another machine (-H): replay: folders are its, and must be absolute
+	bool without_images; ///< leaves image files unread and png fields empty: for fuzzing
 };
 
 enum diagnostic_severity {
@@ -29,10 +30,10 @@ enum diagnostic_severity {
 
 struct diagnostic {
 	enum diagnostic_severity severity;
-	uint32_t line;     ///< from 1; 0: the file as a whole
-	uint32_t column;   ///< from 1, in characters
-	uint32_t length;   ///< characters that are meant, >= 1
-	char *message;     ///< one line of valid UTF-8 without control characters, no trailing newline
+	uint32_t line;   ///< from 1; 0: the file as a whole
+	uint32_t column; ///< from 1, in characters
+	uint32_t length; ///< characters that are meant, >= 1
+	char *message;   ///< one line of valid UTF-8 without control characters, no trailing newline
 };
 
 /// A file that was read: its text, its tree, the message it makes and what was found in it.
@@ -40,7 +41,8 @@ struct scenario_file;
 
 /// Reads and checks `path` and the images it names (relative to its folder).
 /// @param options NULL: the defaults
-/// @return 0 when it could be read, also with mistakes in it (ask scenario_file_errors); -ENOMEM; or the errno of opening
+/// @return 0 when it could be read, also with mistakes in it (ask scenario_file_errors); -ENOMEM; or the errno of
+/// opening
 ///         or reading it, with `error` filled
 int scenario_load_file(const char *path, const struct scenario_load_options *options, struct scenario_file **ret,
 		       struct error *error);
