@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "config.h"
 
+#include "daemon/report/disk.h"
 #include "daemon/report/files.h"
-#include "daemon/report/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,12 +63,12 @@ static void keep_what_is_not_ours(int reports_fd, const char *trash)
 
 int report_folder_empty(int reports_fd, const char *trash)
 {
-	CLEANUP_CLOSE int fd = folder_open(reports_fd, trash);
+	CLEANUP_CLOSE int fd = disk_open_folder(reports_fd, trash);
 	int r;
 
 	if (fd < 0)
 		return fd;
-	r = folder_each(fd, remove_known, NULL);
+	r = disk_each(fd, remove_known, NULL);
 	if (r < 0)
 		return r;
 	if (unlinkat(reports_fd, trash, AT_REMOVEDIR) == 0)
@@ -106,11 +106,11 @@ int report_folder_remove(int reports_fd, int64_t id)
 
 static int write_scenario(int fd, const void *scenario, size_t size)
 {
-	CLEANUP_CLOSE int file = folder_create_file(fd, FILE_SCENARIO, O_EXCL);
+	CLEANUP_CLOSE int file = disk_create_file(fd, FILE_SCENARIO, O_EXCL);
 
 	if (file < 0)
 		return file;
-	int r = folder_write_at(file, scenario, size, 0);
+	int r = disk_write_at(file, scenario, size, 0);
 	if (r < 0)
 		return r;
 	return fsync(file) < 0 ? -errno : 0;
@@ -120,10 +120,10 @@ static int make_reserve(struct report_files *files, uint64_t bytes)
 {
 	files->reserve_bytes = bytes + RESERVE_SLACK_BYTES;
 	files->reserve_least = bytes / 2 + RESERVE_SLACK_BYTES;
-	files->reserve_fd = folder_create_file(files->fd, FILE_RESERVE, O_EXCL);
+	files->reserve_fd = disk_create_file(files->fd, FILE_RESERVE, O_EXCL);
 	if (files->reserve_fd < 0)
 		return files->reserve_fd;
-	int r = folder_allocate(files->reserve_fd, files->reserve_bytes);
+	int r = disk_allocate(files->reserve_fd, files->reserve_bytes);
 	/* A file system that cannot promise room is no reason to run nothing. */
 	return r == -EOPNOTSUPP ? 0 : r;
 }
@@ -132,16 +132,16 @@ static int fill_folder(struct report_files *files, const void *scenario, size_t 
 {
 	int r;
 
-	files->lock_fd = folder_create_file(files->fd, FILE_LOCK, O_EXCL);
+	files->lock_fd = disk_create_file(files->fd, FILE_LOCK, O_EXCL);
 	if (files->lock_fd < 0)
 		return files->lock_fd;
-	r = folder_lock(files->lock_fd);
+	r = disk_lock(files->lock_fd);
 	if (r < 0)
 		return r;
 	r = write_scenario(files->fd, scenario, scenario_size);
 	if (r < 0)
 		return r;
-	files->messages_fd = folder_create_file(files->fd, FILE_MESSAGES, O_EXCL);
+	files->messages_fd = disk_create_file(files->fd, FILE_MESSAGES, O_EXCL);
 	if (files->messages_fd < 0)
 		return files->messages_fd;
 	r = make_reserve(files, reserve_bytes);
@@ -175,7 +175,7 @@ static int make_folder(struct report_files *files, const void *scenario, size_t 
 	snprintf(new_name, sizeof(new_name), FOLDER_NEW_PREFIX "%" PRId64, files->id);
 	if (mkdirat(files->reports_fd, new_name, 0700) < 0)
 		return -errno;
-	files->fd = folder_open(files->reports_fd, new_name);
+	files->fd = disk_open_folder(files->reports_fd, new_name);
 	r = files->fd < 0 ? files->fd : fill_folder(files, scenario, scenario_size, reserve_bytes);
 	if (r == 0)
 		r = publish(files, new_name);
@@ -220,7 +220,7 @@ struct report_files *report_files_free(struct report_files *files)
 
 static int fill_checkpoint(int fd, const void *data, size_t size)
 {
-	int r = folder_write_at(fd, data, size, 0);
+	int r = disk_write_at(fd, data, size, 0);
 
 	if (r < 0)
 		return r;
@@ -250,7 +250,7 @@ static bool lend_reserve(struct report_files *files)
 
 int report_files_checkpoint(struct report_files *files, const void *data, size_t size)
 {
-	CLEANUP_CLOSE int fd = folder_create_file(files->fd, FILE_CHECKPOINT_NEW, 0);
+	CLEANUP_CLOSE int fd = disk_create_file(files->fd, FILE_CHECKPOINT_NEW, 0);
 	int r;
 
 	if (fd < 0)
@@ -293,7 +293,7 @@ int report_files_overview(struct report_files *files, const void *data, size_t s
 	if (r == 0)
 		return 0;
 	unlinkat(files->fd, FILE_RESERVE, 0);
-	return folder_write_file(files->fd, FILE_OVERVIEW_NEW, FILE_OVERVIEW, data, size);
+	return disk_write_file(files->fd, FILE_OVERVIEW_NEW, FILE_OVERVIEW, data, size);
 }
 
 void report_files_finish(struct report_files *files, bool whole)

@@ -3,8 +3,8 @@
 /// timeline.
 #include "config.h"
 
+#include "daemon/report/disk.h"
 #include "daemon/report/files.h"
-#include "daemon/report/folder.h"
 #include "daemon/report/store-internal.h"
 #include "daemon/report/timeline.h"
 
@@ -54,7 +54,7 @@ static int open_scenario(struct report_reader *reader)
 	struct part *part = &reader->parts[CONDPROF__REPORT_PART__PART_SCENARIO];
 	struct stat info;
 
-	part->fd = folder_open_file(reader->fd, FILE_SCENARIO);
+	part->fd = disk_open_file(reader->fd, FILE_SCENARIO);
 	if (part->fd < 0)
 		return 0;
 	if (fstat(part->fd, &info) < 0)
@@ -66,7 +66,7 @@ static int open_scenario(struct report_reader *reader)
 /* The second message of the checkpoint. */
 static int open_checkpoint(struct report_reader *reader, uint8_t *window, struct part *part)
 {
-	CLEANUP_CLOSE int fd = folder_open_file(reader->fd, FILE_CHECKPOINT);
+	CLEANUP_CLOSE int fd = disk_open_file(reader->fd, FILE_CHECKPOINT);
 	struct message_summary summary;
 	struct stat info;
 	struct wire wire;
@@ -98,7 +98,7 @@ static int part_to_memory(struct part *part)
 	part->memory = malloc((size_t)size + 1);
 	if (!part->memory)
 		return -ENOMEM;
-	ssize_t n = folder_read_at(part->fd, part->memory, (size_t)size, part->at);
+	ssize_t n = disk_read_at(part->fd, part->memory, (size_t)size, part->at);
 	close(take_fd(&part->fd));
 	if (n < 0)
 		return (int)n;
@@ -221,7 +221,7 @@ static ssize_t part_read(struct part *part, uint8_t *out, size_t size)
 	if (part->memory) {
 		memcpy(out, part->memory + part->at, n);
 	} else {
-		ssize_t done = folder_read_at(part->fd, out, n, part->at);
+		ssize_t done = disk_read_at(part->fd, out, n, part->at);
 		if (done <= 0)
 			return done;
 		n = (size_t)done;

@@ -3,8 +3,8 @@
 /// or half-removed is removed at start. Whatever has a name that is not ours is left alone.
 #include "config.h"
 
+#include "daemon/report/disk.h"
 #include "daemon/report/files.h"
-#include "daemon/report/folder.h"
 #include "daemon/report/store-internal.h"
 
 #include "daemon/log/log.h"
@@ -29,14 +29,14 @@ static bool has_prefix(const char *name, const char *prefix)
 	int64_t id;
 	size_t length = strlen(prefix);
 
-	return strncmp(name, prefix, length) == 0 && folder_parse_id(name + length, &id);
+	return strncmp(name, prefix, length) == 0 && disk_parse_id(name + length, &id);
 }
 
 /* What a session needs only while it runs. */
 static void sweep_report(int reports_fd, const char *name)
 {
 	static const char *const gone[] = {FILE_RESERVE, FILE_CHECKPOINT_NEW, FILE_MESSAGES_NEW, FILE_OVERVIEW_NEW};
-	CLEANUP_CLOSE int fd = folder_open(reports_fd, name);
+	CLEANUP_CLOSE int fd = disk_open_folder(reports_fd, name);
 
 	if (fd < 0 || report_is_running(fd))
 		return;
@@ -54,7 +54,7 @@ static int sweep_one(void *context, int fd, const char *name)
 
 	if (has_prefix(name, FOLDER_NEW_PREFIX) || has_prefix(name, FOLDER_TRASH_PREFIX))
 		r = report_folder_empty(fd, name);
-	else if (folder_parse_id(name, &id))
+	else if (disk_parse_id(name, &id))
 		sweep_report(fd, name);
 	if (r < 0)
 		log_warning("%s/%s/%s cannot be removed: %s", store->path, FOLDER_REPORTS, name, strerror(-r));
@@ -63,7 +63,7 @@ static int sweep_one(void *context, int fd, const char *name)
 
 void store_sweep(struct store *store)
 {
-	folder_each(store->reports_fd, sweep_one, store);
+	disk_each(store->reports_fd, sweep_one, store);
 	unlinkat(store->fd, FILE_IDS_NEW, 0);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "config.h"
 
-#include "daemon/report/folder.h"
+#include "daemon/report/disk.h"
 #include "daemon/report/segments.h"
 
 #include <errno.h>
@@ -178,10 +178,10 @@ static int make_next(struct segments *segments, uint64_t *ret_bytes)
 
 	if (r < 0)
 		return r;
-	fd = folder_create_file(segments->files->fd, FILE_MESSAGES_NEW, O_TRUNC);
+	fd = disk_create_file(segments->files->fd, FILE_MESSAGES_NEW, O_TRUNC);
 	if (fd < 0)
 		return fd;
-	r = folder_write_at(fd, data, size, 0);
+	r = disk_write_at(fd, data, size, 0);
 	if (r < 0) {
 		unlinkat(segments->files->fd, FILE_MESSAGES_NEW, 0);
 		return r;

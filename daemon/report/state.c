@@ -3,8 +3,8 @@
 /// reads as if it were not there.
 #include "config.h"
 
+#include "daemon/report/disk.h"
 #include "daemon/report/files.h"
-#include "daemon/report/folder.h"
 #include "daemon/report/store-internal.h"
 
 #include "proto/frame.h"
@@ -32,7 +32,7 @@ static int unpack(struct report_state *state)
 /* The first delimited message of the file. */
 static int read_first(int fd, const char *name, uint8_t *window, struct report_state *state)
 {
-	CLEANUP_CLOSE int file = folder_open_file(fd, name);
+	CLEANUP_CLOSE int file = disk_open_file(fd, name);
 	struct wire wire;
 	struct stat info;
 	uint64_t begin, end;
@@ -78,9 +78,9 @@ static int read_overview(int fd, const char *name, uint8_t *window, bool interru
 
 bool report_is_running(int fd)
 {
-	CLEANUP_CLOSE int lock = folder_open_file(fd, FILE_LOCK);
+	CLEANUP_CLOSE int lock = disk_open_file(fd, FILE_LOCK);
 
-	return lock >= 0 && folder_locked(lock);
+	return lock >= 0 && disk_locked(lock);
 }
 
 int report_state_read(int fd, uint8_t *window, struct report_state *ret)
@@ -118,7 +118,7 @@ static int add_bytes(void *context, int fd, const char *name)
 	struct stat info;
 
 	if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
-		*bytes += folder_bytes_of(&info);
+		*bytes += disk_bytes_of(&info);
 	return 0;
 }
 
@@ -126,6 +126,6 @@ uint64_t report_bytes(int fd)
 {
 	uint64_t bytes = 0;
 
-	folder_each(fd, add_bytes, &bytes);
+	disk_each(fd, add_bytes, &bytes);
 	return bytes;
 }

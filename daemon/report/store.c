@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "config.h"
 
+#include "daemon/report/disk.h"
 #include "daemon/report/files.h"
-#include "daemon/report/folder.h"
 #include "daemon/report/store-internal.h"
 
 #include "daemon/log/log.h"
@@ -53,15 +53,15 @@ static int open_folders(struct store *store)
 	store->fd = open(store->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (store->fd < 0)
 		return -errno;
-	store->lock_fd = folder_create_file(store->fd, FILE_LOCK, 0);
+	store->lock_fd = disk_create_file(store->fd, FILE_LOCK, 0);
 	if (store->lock_fd < 0)
 		return store->lock_fd;
-	r = folder_lock(store->lock_fd);
+	r = disk_lock(store->lock_fd);
 	if (r < 0)
 		return r;
 	if (mkdirat(store->fd, FOLDER_REPORTS, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	store->reports_fd = folder_open(store->fd, FOLDER_REPORTS);
+	store->reports_fd = disk_open_folder(store->fd, FOLDER_REPORTS);
 	return store->reports_fd < 0 ? store->reports_fd : 0;
 }
 
@@ -75,7 +75,7 @@ static int highest_id(void *context, int fd, const char *name)
 	     *prefix; prefix++) {
 		size_t length = strlen(*prefix);
 
-		if (strncmp(name, *prefix, length) == 0 && folder_parse_id(name + length, &id))
+		if (strncmp(name, *prefix, length) == 0 && disk_parse_id(name + length, &id))
 			store->last_id = MAX(store->last_id, id);
 	}
 	return 0;
@@ -86,20 +86,20 @@ static int read_mark(struct store *store)
 {
 	CLEANUP_FREE uint8_t *text = NULL;
 	size_t size = 0;
-	int r = folder_read_file(store->fd, FILE_IDS, 64, &text, &size);
+	int r = disk_read_file(store->fd, FILE_IDS, 64, &text, &size);
 
 	if (r < 0 && r != -ENOENT && r != -EFBIG && r != -EINVAL && r != -ELOOP)
 		return r;
 	if (r == 0) {
 		text[size] = '\0';
 		text[strcspn((char *)text, "\n")] = '\0';
-		if (!folder_parse_id((char *)text, &store->last_id) && strcmp((char *)text, "0") != 0)
+		if (!disk_parse_id((char *)text, &store->last_id) && strcmp((char *)text, "0") != 0)
 			r = -EINVAL;
 	}
 	if (r < 0 && r != -ENOENT)
 		log_warning("%s/%s is damaged: session ids go on after the highest that is kept", store->path,
 			    FILE_IDS);
-	return folder_each(store->reports_fd, highest_id, store);
+	return disk_each(store->reports_fd, highest_id, store);
 }
 
 static int open_error(const struct store *store, struct error *error, int r)
@@ -159,7 +159,7 @@ int store_next_id(struct store *store, int64_t *ret_id, struct error *error)
 	if (store->last_id == INT64_MAX)
 		return io_error(store, error, -EOVERFLOW, "no session id is left");
 	int length = snprintf(text, sizeof(text), "%" PRId64 "\n", store->last_id + 1);
-	r = folder_write_file(store->fd, FILE_IDS_NEW, FILE_IDS, text, (size_t)length);
+	r = disk_write_file(store->fd, FILE_IDS_NEW, FILE_IDS, text, (size_t)length);
 	if (r < 0)
 		return io_error(store, error, r, "the next session id cannot be written; make room there");
 	*ret_id = ++store->last_id;
@@ -205,7 +205,7 @@ static int add_id(void *context, int fd, const char *name)
 	struct stat info;
 	int64_t id;
 
-	if (!folder_parse_id(name, &id) || fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(info.st_mode))
+	if (!disk_parse_id(name, &id) || fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(info.st_mode))
 		return 0;
 	if (list->count == list->room) {
 		size_t room = list->room ? 2 * list->room : 64;
@@ -230,7 +230,7 @@ static int compare_ids(const void *left, const void *right)
 int store_ids(struct store *store, int64_t **ret, size_t *ret_count, struct error *error)
 {
 	struct id_list list = {0};
-	int r = folder_each(store->reports_fd, add_id, &list);
+	int r = disk_each(store->reports_fd, add_id, &list);
 
 	if (r < 0) {
 		free(list.ids);
@@ -248,13 +248,13 @@ int store_open_report(const struct store *store, int64_t id)
 	char name[32];
 
 	snprintf(name, sizeof(name), "%" PRId64, id);
-	return id > 0 ? folder_open(store->reports_fd, name) : -ENOENT;
+	return id > 0 ? disk_open_folder(store->reports_fd, name) : -ENOENT;
 }
 
 /* Scenario.name; it comes first in every scenario.pb that we wrote. */
 static char *read_scenario_name(struct store *store, int fd)
 {
-	CLEANUP_CLOSE int file = folder_open_file(fd, FILE_SCENARIO);
+	CLEANUP_CLOSE int file = disk_open_file(fd, FILE_SCENARIO);
 	struct wire_field field;
 	struct stat info;
 	struct wire wire;

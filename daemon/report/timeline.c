@@ -3,8 +3,8 @@
 
 #include "daemon/report/timeline.h"
 
+#include "daemon/report/disk.h"
 #include "daemon/report/files.h"
-#include "daemon/report/folder.h"
 #include "daemon/report/wire.h"
 
 #include <errno.h>
@@ -79,10 +79,10 @@ static int list_files(struct timeline *timeline)
 	struct stat info = {0};
 	int r;
 
-	timeline->newest_fd = folder_open_file(timeline->folder_fd, FILE_MESSAGES);
+	timeline->newest_fd = disk_open_file(timeline->folder_fd, FILE_MESSAGES);
 	if (timeline->newest_fd >= 0 && fstat(timeline->newest_fd, &info) < 0)
 		return -errno;
-	r = folder_each(timeline->folder_fd, add_segment, timeline);
+	r = disk_each(timeline->folder_fd, add_segment, timeline);
 	if (r < 0)
 		return r;
 	if (timeline->n_files > 0)
@@ -103,7 +103,7 @@ static int open_number(const struct timeline *timeline, uint32_t number)
 		return fd < 0 ? -errno : fd;
 	}
 	snprintf(name, sizeof(name), FILE_SEGMENT_FORMAT, number);
-	return folder_open_file(timeline->folder_fd, name);
+	return disk_open_file(timeline->folder_fd, name);
 }
 
 static void close_file(struct timeline *timeline)

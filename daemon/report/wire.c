@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "config.h"
 
-#include "daemon/report/folder.h"
+#include "daemon/report/disk.h"
 #include "daemon/report/wire.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@ static size_t fetch(struct wire *wire, uint64_t position, size_t size, const uin
 	if (position < wire->base || position + size > wire->base + wire->length) {
 		if (wire->fd < 0 || wire->error < 0)
 			return 0;
-		ssize_t n = folder_read_at(wire->fd, wire->window,
-					   (size_t)MIN((uint64_t)WIRE_WINDOW_BYTES, wire->limit - position), position);
+		ssize_t n = disk_read_at(wire->fd, wire->window,
+					 (size_t)MIN((uint64_t)WIRE_WINDOW_BYTES, wire->limit - position), position);
 		wire->base = position;
 		wire->length = n > 0 ? (size_t)n : 0;
 		if (n < 0)

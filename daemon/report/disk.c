@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "config.h"
 
-#include "daemon/report/folder.h"
+#include "daemon/report/disk.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int folder_open(int at, const char *name)
+int disk_open_folder(int at, const char *name)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -32,7 +32,7 @@ static int regular_only(int fd)
 	return fd;
 }
 
-int folder_open_file(int at, const char *name)
+int disk_open_file(int at, const char *name)
 {
 	/* O_NONBLOCK: the name may be a FIFO that nobody writes to. */
 	int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -40,14 +40,14 @@ int folder_open_file(int at, const char *name)
 	return fd < 0 ? -errno : regular_only(fd);
 }
 
-int folder_create_file(int at, const char *name, int flags)
+int disk_create_file(int at, const char *name, int flags)
 {
 	int fd = openat(at, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags, 0600);
 
 	return fd < 0 ? -errno : regular_only(fd);
 }
 
-int folder_write_at(int fd, const void *data, size_t size, uint64_t offset)
+int disk_write_at(int fd, const void *data, size_t size, uint64_t offset)
 {
 	const uint8_t *from = data;
 
@@ -67,7 +67,7 @@ int folder_write_at(int fd, const void *data, size_t size, uint64_t offset)
 	return 0;
 }
 
-ssize_t folder_read_at(int fd, void *data, size_t size, uint64_t offset)
+ssize_t disk_read_at(int fd, void *data, size_t size, uint64_t offset)
 {
 	uint8_t *to = data;
 	size_t done = 0;
@@ -86,10 +86,10 @@ ssize_t folder_read_at(int fd, void *data, size_t size, uint64_t offset)
 	return (ssize_t)done;
 }
 
-int folder_read_file(int at, const char *name, size_t max, uint8_t **ret, size_t *ret_size)
+int disk_read_file(int at, const char *name, size_t max, uint8_t **ret, size_t *ret_size)
 {
 	CLEANUP_FREE uint8_t *data = NULL;
-	CLEANUP_CLOSE int fd = folder_open_file(at, name);
+	CLEANUP_CLOSE int fd = disk_open_file(at, name);
 	struct stat info;
 
 	if (fd < 0)
@@ -101,7 +101,7 @@ int folder_read_file(int at, const char *name, size_t max, uint8_t **ret, size_t
 	data = malloc((size_t)info.st_size + 1);
 	if (!data)
 		return -ENOMEM;
-	ssize_t n = folder_read_at(fd, data, (size_t)info.st_size, 0);
+	ssize_t n = disk_read_at(fd, data, (size_t)info.st_size, 0);
 	if (n < 0)
 		return (int)n;
 	*ret = TAKE_POINTER(data);
@@ -111,17 +111,17 @@ int folder_read_file(int at, const char *name, size_t max, uint8_t **ret, size_t
 
 static int write_synced(int at, const char *name, const void *data, size_t size)
 {
-	CLEANUP_CLOSE int fd = folder_create_file(at, name, O_TRUNC);
+	CLEANUP_CLOSE int fd = disk_create_file(at, name, O_TRUNC);
 
 	if (fd < 0)
 		return fd;
-	int r = folder_write_at(fd, data, size, 0);
+	int r = disk_write_at(fd, data, size, 0);
 	if (r < 0)
 		return r;
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-int folder_write_file(int at, const char *temporary, const char *name, const void *data, size_t size)
+int disk_write_file(int at, const char *temporary, const char *name, const void *data, size_t size)
 {
 	int r = write_synced(at, temporary, data, size);
 
@@ -134,7 +134,7 @@ int folder_write_file(int at, const char *temporary, const char *name, const voi
 	return fsync(at) < 0 ? -errno : 0;
 }
 
-int folder_allocate(int fd, uint64_t size)
+int disk_allocate(int fd, uint64_t size)
 {
 	struct stat info;
 	int r;
@@ -149,7 +149,7 @@ int folder_allocate(int fd, uint64_t size)
 	return (uint64_t)info.st_blocks * 512U < size ? -EOPNOTSUPP : 0;
 }
 
-uint64_t folder_bytes_of(const struct stat *info)
+uint64_t disk_bytes_of(const struct stat *info)
 {
 	uint64_t blocks = info->st_blocks > 0 ? (uint64_t)info->st_blocks * 512U : 0;
 	uint64_t size = info->st_size > 0 ? (uint64_t)info->st_size : 0;
@@ -157,7 +157,7 @@ uint64_t folder_bytes_of(const struct stat *info)
 	return MAX(blocks, size);
 }
 
-int folder_lock(int fd)
+int disk_lock(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
@@ -166,17 +166,17 @@ int folder_lock(int fd)
 	return errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
 }
 
-bool folder_locked(int fd)
+bool disk_locked(int fd)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 
 	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-int folder_each(int fd, int (*each)(void *context, int fd, const char *name), void *context)
+int disk_each(int fd, int (*each)(void *context, int fd, const char *name), void *context)
 {
 	/* A descriptor of its own: the position of a folder's descriptor is shared by its duplicates. */
-	int own = folder_open(fd, ".");
+	int own = disk_open_folder(fd, ".");
 	DIR *dir = own < 0 ? NULL : fdopendir(own);
 	int r = own < 0 ? own : dir ? 0 : -errno;
 
@@ -199,7 +199,7 @@ int folder_each(int fd, int (*each)(void *context, int fd, const char *name), vo
 	return r;
 }
 
-bool folder_parse_id(const char *name, int64_t *ret)
+bool disk_parse_id(const char *name, int64_t *ret)
 {
 	int64_t id = 0;
 
