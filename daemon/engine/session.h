@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// One run of a scenario on a thread of its own: opens screen and input, runs passes, closes the report. Whoever started
-/// it speaks to it only through these calls, all of which return at once and may come from any thread.
+/// One run of a scenario on a thread of its own: opens screen and input, runs passes, closes the report. Whoever
+/// started it speaks to it only through these calls, all of which return at once and may come from any thread.
 #ifndef CONDPROF_SESSION_H
 #define CONDPROF_SESSION_H
 
@@ -12,24 +12,24 @@
 struct session;
 
 enum session_event {
-	SESSION_OPENED,       ///< screen and input are open; passes begin
-	SESSION_OPEN_FAILED,  ///< session_error() says why; ENDED does not follow, nothing of a report was begun
-	SESSION_ENDED,        ///< the report is closed, screen and input too; only session_free() remains
+	SESSION_OPENED,      ///< screen and input are open; passes begin
+	SESSION_OPEN_FAILED, ///< session_error() says why; ENDED does not follow, nothing of a report was begun
+	SESSION_ENDED,       ///< the report is closed, screen and input too; only session_free() remains
 };
 
 struct session_params {
-	int64_t id;                     ///< 0 is fine where nothing is kept
-	struct scenario *scenario;      ///< handed over on success of session_start()
-	const char *screen_uri, *input_uri;  ///< copied
-	const struct screen_config *screen_config;  ///< lives as long as the session
+	int64_t id;                                ///< 0 is fine where nothing is kept
+	struct scenario *scenario;                 ///< handed over on success of session_start()
+	const char *screen_uri, *input_uri;        ///< copied
+	const struct screen_config *screen_config; ///< lives as long as the session
 	bool dry_run;
-	int64_t max_passes;             ///< 0: no end
-	int64_t max_duration_ns;        ///< 0: no end
-	int64_t period_ns;              ///< of the limiter, the scenario's or the command line's; 0: unlimited
-	uint64_t random_seed;           ///< for `randomize`
-	struct writer *writer;          ///< NULL: no report
-	struct report_files *files;     ///< of the store, handed over on success; NULL: no report
-	void (*notify)(void *context, struct session *session, enum session_event event);  ///< on the session's thread
+	int64_t max_passes;         ///< 0: no end
+	int64_t max_duration_ns;    ///< 0: no end
+	int64_t period_ns;          ///< of the limiter, the scenario's or the command line's; 0: unlimited
+	uint64_t random_seed;       ///< for `randomize`
+	struct writer *writer;      ///< NULL: no report
+	struct report_files *files; ///< of the store, handed over on success; NULL: no report
+	void (*notify)(void *context, struct session *session, enum session_event event); ///< on the session's thread
 	void *context;
 };
 
@@ -48,10 +48,10 @@ struct session_live {
 	Condprof__EndReason reason;
 	Condprof__SessionResult result;
 	char reason_text[256];
-	char report_error[256];    ///< empty: none
-	int64_t started_unix_ns, ended_unix_ns;  ///< 0: not yet
+	char report_error[256];                 ///< empty: none
+	int64_t started_unix_ns, ended_unix_ns; ///< 0: not yet
 	int64_t duration_ns, passes, lost_occurrences;
-	uint64_t progress;         ///< changes with every pass, check begun and interruptible wait
+	uint64_t progress; ///< changes with every pass, check begun and interruptible wait
 };
 
 void session_live(struct session *session, struct session_live *ret);

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The pass, step by step as docs/ARCHITECTURE.md has it, and the loop around it.
+#include "daemon/engine/processor.h"
+
+#include "daemon/engine/executor.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FRAME_WAIT_LEAST_NS NSEC_PER_MSEC // also when the next pass is due already
+#define FRAME_WAIT_UNLIMITED_NS (100 * NSEC_PER_MSEC)
+#define FRAME_WAIT_BY_PASS_NS NSEC_PER_SEC // a replay's next picture is on its way
+#define GAP_LEAST_NS NSEC_PER_MSEC         // less is jitter between two clock reads
+
+// --- what the engine can run -----------------------------------------------------------------------------------------
+
+static void place_of(const struct scenario *scenario, uint32_t event, const char *list, uint32_t index,
+		     struct error *error)
+{
+	bool trigger = scenario->events[event].trigger;
+
+	error_place(error, "%s[%u].%s[%u]", trigger ? "trigger-events" : "screen-events",
+		    trigger ? event - scenario->screen_events : event, list, index);
+}
+
+static int check_condition(const struct scenario *scenario, const struct condition *condition, struct error *error)
+{
+	if (condition->kind == CONDITION_TEXT || condition->kind == CONDITION_NUMBER)
+		return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
+				 "%s conditions are not built yet: use an image or a color condition",
+				 condition->kind == CONDITION_TEXT ? "text" : "number");
+	if (condition->kind == CONDITION_BROADCAST &&
+	    scenario->broadcasts[condition->broadcast].bus != CONDPROF__BUS__BUS_NONE)
+		return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
+				 "broadcasts by a D-Bus are not built yet: leave out “bus” and use condprofctl emit");
+	return 0;
+}
+
+static int check_action(const struct action *action, struct error *error)
+{
+	if (action->kind == CONDPROF__ACTION_KIND__ACTION_SIGNAL)
+		return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
+				 "signal actions are not built yet: use notify");
+	if (action->kind == CONDPROF__ACTION_KIND__ACTION_TYPE && action->text.secret)
+		return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
+				 "typing a secret is not built yet: give the text itself");
+	return 0;
+}
+
+static int check_event(const struct scenario *scenario, uint32_t index, struct error *error)
+{
+	const struct event *event = &scenario->events[index];
+	int r;
+
+	for (uint32_t i = 0; i < event->conditions; i++) {
+		r = check_condition(scenario, &scenario->conditions[event->first_condition + i], error);
+		if (r < 0) {
+			place_of(scenario, index, "conditions", i, error);
+			return r;
+		}
+	}
+	for (uint32_t i = 0; i < event->actions; i++) {
+		r = check_action(&scenario->actions[event->first_action + i], error);
+		if (r < 0) {
+			place_of(scenario, index, "actions", i, error);
+			return r;
+		}
+	}
+	return 0;
+}
+
+int processor_check(const struct scenario *scenario, struct error *error)
+{
+	for (uint32_t i = 0; i < scenario->n_events; i++) {
+		int r = check_event(scenario, i, error);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+static uint32_t most_conditions(const struct scenario *scenario)
+{
+	uint32_t most = 1;
+
+	for (uint32_t i = 0; i < scenario->n_events; i++)
+		most = MAX(most, scenario->events[i].conditions);
+	return most;
+}
+
+static uint32_t most_points(const struct scenario *scenario)
+{
+	uint32_t most = 1;
+
+	for (uint32_t i = 0; i < scenario->n_actions; i++) {
+		if (scenario->actions[i].kind == CONDPROF__ACTION_KIND__ACTION_SWIPE)
+			most = MAX(most, scenario->actions[i].swipe.points);
+	}
+	return most;
+}
+
+static int take_memory(struct processor *processor)
+{
+	const struct scenario *scenario = processor->p.scenario;
+
+	if (processor->p.recorder && occurrence_new(scenario, &processor->occurrence) < 0)
+		return -ENOMEM;
+	processor->verification.outcomes = calloc(most_conditions(scenario), sizeof(struct outcome));
+	processor->not_evaluable_said = calloc(MAX(scenario->n_conditions, 1U), sizeof(bool));
+	processor->swipe_points = calloc(most_points(scenario), sizeof(struct point));
+	if (!processor->verification.outcomes || !processor->not_evaluable_said || !processor->swipe_points)
+		return -ENOMEM;
+	return states_init(&processor->states, scenario, processor->p.clock);
+}
+
+int processor_new(const struct processor_params *params, struct processor **ret)
+{
+	struct processor *processor = calloc(1, sizeof(*processor));
+
+	if (!processor)
+		return -ENOMEM;
+	processor->p = *params;
+	processor->random = params->random_seed;
+	if (take_memory(processor) < 0) {
+		processor_free(processor);
+		return -ENOMEM;
+	}
+	*ret = processor;
+	return 0;
+}
+
+struct processor *processor_free(struct processor *processor)
+{
+	if (!processor)
+		return NULL;
+	states_deinit(&processor->states);
+	occurrence_free(processor->occurrence);
+	free(processor->verification.outcomes);
+	free(processor->not_evaluable_said);
+	free(processor->swipe_points);
+	free(processor);
+	return NULL;
+}
+
+// --- ending and waiting ----------------------------------------------------------------------------------------------
+
+static void end_session(struct processor *processor, Condprof__EndReason reason, const char *text)
+{
+	ending_request(processor->p.ending, reason, ending_result(reason), text);
+}
+
+bool processor_ending(struct processor *processor)
+{
+	if (ending_requested(processor->p.ending))
+		return true;
+	if (processor->end_ns == INT64_MAX || engine_clock_now(processor->p.clock) < processor->end_ns)
+		return false;
+	end_session(processor, CONDPROF__END_REASON__REASON_DURATION, NULL);
+	return true;
+}
+
+static void set_waiting(struct processor *processor, bool waiting)
+{
+	processor_step(processor);
+	atomic_store_explicit(&processor->progress.waiting, waiting, memory_order_relaxed);
+}
+
+bool processor_wait(struct processor *processor, int64_t deadline_ns)
+{
+	struct engine_clock *clock = processor->p.clock;
+	int woken;
+
+	set_waiting(processor, true);
+	woken = clock->ops->wait(clock, MIN(deadline_ns, processor->end_ns), processor->p.ending->wake_fd);
+	set_waiting(processor, false);
+	return !woken && (deadline_ns < processor->end_ns || !processor_ending(processor));
+}
+
+// --- step 2: the frame -----------------------------------------------------------------------------------------------
+
+static struct screen_wait frame_deadline(const struct processor *processor)
+{
+	struct engine_clock *clock = processor->p.clock;
+	int64_t now = engine_clock_now(clock);
+	int64_t deadline;
+
+	if (processor->p.screen->by_pass)
+		deadline = time_add(now, FRAME_WAIT_BY_PASS_NS);
+	else if (processor->limiter.period_ns)
+		deadline = MAX(limiter_next(&processor->limiter), time_add(now, FRAME_WAIT_LEAST_NS));
+	else
+		deadline = time_add(now, FRAME_WAIT_UNLIMITED_NS);
+	return (struct screen_wait){
+		.wake_fd = processor->p.ending->wake_fd,
+		.deadline_ns = clock->ops->monotonic(clock, MIN(deadline, processor->end_ns)),
+	};
+}
+
+static bool fit_detector(struct processor *processor, struct picture_view view)
+{
+	struct detector *detector = processor->p.detector;
+	struct error error = {0};
+
+	if (view.width == processor->detector_width && view.height == processor->detector_height)
+		return true;
+	if (detector->ops->resize(detector, view.width, view.height, &error) < 0) {
+		end_session(processor, CONDPROF__END_REASON__REASON_INTERNAL, error.message);
+		return false;
+	}
+	processor->detector_width = view.width;
+	processor->detector_height = view.height;
+	atomic_store_explicit(&processor->progress.frame_width, view.width, memory_order_relaxed);
+	atomic_store_explicit(&processor->progress.frame_height, view.height, memory_order_relaxed);
+	return true;
+}
+
+static bool use_frame(struct processor *processor, const struct frame *frame)
+{
+	bool another = !processor->progress.frames || frame->serial != processor->frame.serial;
+
+	if (another)
+		progress_add(&processor->progress.frames, 1);
+	processor->frame = *frame;
+	if (!fit_detector(processor, frame->view))
+		return false;
+	processor->p.detector->ops->begin(processor->p.detector, frame->view);
+	for (int i = 0; i < DETECT_PARTS; i++)
+		processor->prepared[i].owner = NO_INDEX;
+	processor->frame_usable = true;
+	return true;
+}
+
+// @return whether the pass goes on
+static bool take_status(struct processor *processor, enum screen_status status, const struct frame *frame)
+{
+	switch (status) {
+	case SCREEN_OK:
+		return use_frame(processor, frame);
+	case SCREEN_STALLED:
+	case SCREEN_INTERRUPTED:
+		return !processor_ending(processor);
+	case SCREEN_ENDED:
+		end_session(processor, CONDPROF__END_REASON__REASON_SOURCE_ENDED, NULL);
+		return false;
+	case SCREEN_FAILED:
+		break;
+	}
+	end_session(processor, CONDPROF__END_REASON__REASON_SOURCE_FAILED, processor->p.screen->failure.message);
+	return false;
+}
+
+static bool take_frame(struct processor *processor)
+{
+	struct screen *screen = processor->p.screen;
+	struct screen_wait wait;
+	struct frame frame = {0};
+	enum screen_status status;
+
+	processor->frame_usable = false;
+	// without screen events a live picture serves nobody; a replay goes on, to come to its end
+	if (!processor->p.scenario->screen_events && screen->live)
+		return true;
+	wait = frame_deadline(processor);
+	processor_enter(processor, TIME_FRAME_WAIT);
+	set_waiting(processor, true);
+	status = screen->ops->wait(screen, &wait);
+	set_waiting(processor, false);
+	if (status == SCREEN_OK) {
+		processor_enter(processor, TIME_FRAME_GET);
+		status = screen->ops->get(screen, &wait, &frame);
+	}
+	processor_enter(processor, TIME_ENGINE);
+	return take_status(processor, status, &frame);
+}
+
+static bool refresh_frame(struct processor *processor)
+{
+	struct screen *screen = processor->p.screen;
+	struct screen_wait wait = frame_deadline(processor);
+	struct frame frame = {0};
+	enum screen_status status;
+
+	processor_enter(processor, TIME_FRAME_GET);
+	status = screen->ops->refresh(screen, &wait, &frame);
+	processor_enter(processor, TIME_ENGINE);
+	if (status == SCREEN_OK && frame.serial == processor->frame.serial &&
+	    frame.view.pixels == processor->frame.view.pixels)
+		return true; // the same picture: what is prepared of it stays
+	if (status == SCREEN_FAILED)
+		return take_status(processor, status, &frame);
+	// no newer one now, and the old one is given back: the pass has no usable frame any more
+	return status == SCREEN_OK && use_frame(processor, &frame);
+}
+
+// --- steps 4 and 5: events -------------------------------------------------------------------------------------------
+
+static void push(struct processor *processor, const Condprof__DebugReportMessage *message)
+{
+	// only a replay may wait: a live screen would go on meanwhile
+	if (!processor->p.screen->live) {
+		processor_enter(processor, TIME_REPORT_WAIT);
+		set_waiting(processor, true);
+		recorder_wait_room(processor->p.recorder, message, processor->p.ending->wake_fd);
+		set_waiting(processor, false);
+		processor_enter(processor, TIME_ENGINE);
+	}
+	recorder_push(processor->p.recorder, message);
+}
+
+static void record_occurrence(struct processor *processor, uint32_t event, int64_t done)
+{
+	const struct verification *verification = &processor->verification;
+	struct timing *timing = processor->p.timing;
+	struct occurrence_times times;
+
+	if (timing) {
+		int64_t start = timing_start_ns(timing);
+
+		times.checking_ns = verification->end_ns - verification->begin_ns;
+		times.detecting_ns = verification->begin_ns - processor->previous_done_ns;
+		times.detected_at_ns = verification->end_ns - start;
+		times.done_at_ns = done - start;
+		timing_occurrence(timing, event, times.detecting_ns, times.checking_ns, done - verification->end_ns,
+				  done);
+		processor->previous_done_ns = done;
+	}
+	if (processor->p.recorder)
+		push(processor,
+		     occurrence_finish(processor->occurrence, verification, processor->pass, timing ? &times : NULL));
+}
+
+static bool evaluate(struct processor *processor, uint32_t event)
+{
+	int64_t done;
+
+	if (!verify_event(processor, event))
+		return false;
+	done = execute_actions(processor, event);
+	states_start_cooldown(&processor->states, event);
+	record_occurrence(processor, event, done);
+	return true;
+}
+
+static void not_reached(struct processor *processor, uint32_t event, enum not_reached why)
+{
+	if (processor->p.timing)
+		timing_event_not_reached(processor->p.timing, event, why);
+}
+
+static void trigger_events(struct processor *processor)
+{
+	const struct scenario *scenario = processor->p.scenario;
+
+	for (uint32_t i = scenario->screen_events; i < scenario->n_events; i++) {
+		if (processor_ending(processor))
+			return;
+		if (processor->states.enabled[i])
+			evaluate(processor, i);
+		else
+			not_reached(processor, i, NOT_REACHED_DISABLED);
+	}
+}
+
+static void screen_events(struct processor *processor)
+{
+	const struct scenario *scenario = processor->p.scenario;
+
+	for (uint32_t i = 0; i < scenario->screen_events && !processor_ending(processor); i++) {
+		const struct event *event = &scenario->events[i];
+
+		if (!processor->states.enabled[i]) {
+			not_reached(processor, i, NOT_REACHED_DISABLED);
+			continue;
+		}
+		if (states_cooling_down(&processor->states, i)) {
+			not_reached(processor, i, NOT_REACHED_COOLING_DOWN);
+			continue;
+		}
+		if (!evaluate(processor, i))
+			continue;
+		if (!event->keep_detecting)
+			return;
+		if (event->refresh && !processor_ending(processor) && !refresh_frame(processor))
+			return;
+	}
+}
+
+// --- the pass --------------------------------------------------------------------------------------------------------
+
+// The device slept when its boot-time clock has run ahead of the monotonic one.
+static void look_for_gap(struct processor *processor)
+{
+	Condprof__DebugReportMessage message = CONDPROF__DEBUG_REPORT_MESSAGE__INIT;
+	Condprof__Gap gap = CONDPROF__GAP__INIT;
+	int64_t suspended, slept;
+
+	if (!processor->p.timing || !processor->p.suspend)
+		return;
+	suspended = processor->p.suspend();
+	slept = suspended - processor->suspended_ns;
+	processor->suspended_ns = MAX(suspended, processor->suspended_ns);
+	if (slept < GAP_LEAST_NS)
+		return;
+	gap.has_at_ns = gap.has_duration_ns = true;
+	gap.at_ns = timing_gap(processor->p.timing, slept);
+	gap.duration_ns = slept;
+	message.has_relative_timestamp_ms = true;
+	message.relative_timestamp_ms = gap.at_ns / NSEC_PER_MSEC;
+	message.gap = &gap;
+	if (processor->p.recorder)
+		recorder_push(processor->p.recorder, &message);
+}
+
+// @return whether it is a counted pass: one that did not end in step 1 or 2
+static bool run_pass(struct processor *processor)
+{
+	if (!processor->states.n_enabled) {
+		end_session(processor, CONDPROF__END_REASON__REASON_ALL_EVENTS_DISABLED, NULL);
+		return false;
+	}
+	look_for_gap(processor);
+	if (!take_frame(processor))
+		return false;
+	states_take_broadcasts(&processor->states);
+	trigger_events(processor);
+	if (processor->frame_usable)
+		screen_events(processor);
+	states_drop_broadcasts(&processor->states);
+	return true;
+}
+
+bool processor_pass(struct processor *processor)
+{
+	bool counted = false;
+
+	if (processor_ending(processor))
+		return false;
+	processor_step(processor);
+	processor->pass = processor->progress.passes + 1;
+	if (processor->p.timing)
+		timing_pass_begin(processor->p.timing);
+	counted = run_pass(processor);
+	if (processor->p.timing)
+		timing_pass_end(processor->p.timing, counted);
+	if (counted)
+		progress_add(&processor->progress.passes, 1);
+	if (processor->p.max_passes && processor->progress.passes >= processor->p.max_passes)
+		end_session(processor, CONDPROF__END_REASON__REASON_PASSES, NULL);
+	return !ending_requested(processor->p.ending);
+}
+
+// --- step 6: the limiter ---------------------------------------------------------------------------------------------
+
+static bool wait_at(struct processor *processor, enum time_site site, int64_t deadline_ns)
+{
+	bool reached;
+
+	if (deadline_ns <= engine_clock_now(processor->p.clock))
+		return !processor_ending(processor);
+	processor_enter(processor, site);
+	reached = processor_wait(processor, deadline_ns);
+	processor_enter(processor, TIME_OTHER);
+	return reached;
+}
+
+bool processor_limit(struct processor *processor)
+{
+	struct limiter *limiter = &processor->limiter;
+
+	if (!limiter->period_ns) {
+		bool go_on = !processor->p.screen->live ||
+			     wait_at(processor, TIME_SAFETY_WAIT, time_add(limiter->deadline_ns, SAFETY_PERIOD_NS));
+
+		if (processor->p.screen->live)
+			limiter->deadline_ns = engine_clock_now(processor->p.clock);
+		return go_on;
+	}
+	if (!wait_at(processor, TIME_LIMITER_WAIT, limiter_next(limiter)))
+		return false;
+
+	int64_t now = engine_clock_now(processor->p.clock);
+
+	progress_add(&processor->progress.missed, limiter_advance(limiter, now));
+	if (processor->p.timing)
+		timing_lateness(processor->p.timing, now - limiter->deadline_ns);
+	return true;
+}
+
+// --- the session -----------------------------------------------------------------------------------------------------
+
+void processor_start(struct processor *processor)
+{
+	int64_t now = engine_clock_now(processor->p.clock);
+
+	processor->end_ns = processor->p.max_duration_ns ? time_add(now, processor->p.max_duration_ns) : INT64_MAX;
+	limiter_start(&processor->limiter, processor->p.period_ns, now);
+	states_start(&processor->states);
+	if (processor->p.timing) {
+		timing_start(processor->p.timing);
+		processor->previous_done_ns = timing_start_ns(processor->p.timing);
+		processor->suspended_ns = INT64_MIN;
+		for (int i = 0; i < 16 && processor->p.suspend; i++)
+			processor->suspended_ns = MAX(processor->suspended_ns, processor->p.suspend());
+	}
+	if (processor->p.recorder)
+		recorder_push(processor->p.recorder, occurrence_counters_init(processor->occurrence));
+}
+
+void processor_run(struct processor *processor)
+{
+	processor_start(processor);
+	while (processor_pass(processor) && processor_limit(processor))
+		;
+	// what a press held is let go already, unless the input failed meanwhile: then this is one more try
+	processor->p.input->ops->release_all(processor->p.input);
+	if (processor->p.timing)
+		timing_finish(processor->p.timing);
+}
+
+bool processor_emit(struct processor *processor, const char *broadcast)
+{
+	return states_emit(&processor->states, broadcast);
+}

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The figures of a session, updated in place by the engine's thread and read by others while it goes on.
+//
+// How readers get fields that agree: a writer makes the sequence odd, changes fields, makes it even again. A reader
+// takes the sequence before and after; when it was odd or has changed, it tries again. All fields are atomics: the
+// writer's stores release and the reader's loads acquire, which orders them against the sequence without fences (that
+// ThreadSanitizer would not understand); on x86 these are plain moves. There is one writer, so that adding needs no
+// locked instruction.
+#include "daemon/engine/timing.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+typedef _Atomic int64_t figure;
+
+#define READ(field) atomic_load_explicit(&(field), memory_order_acquire)
+#define WRITE(field, value) atomic_store_explicit(&(field), (value), memory_order_release)
+#define ADD(field, value) WRITE(field, atomic_load_explicit(&(field), memory_order_relaxed) + (value))
+
+#define NOT_RUNNING INT64_MIN // site_since before the start and after the end
+
+struct condition_slot {
+	_Atomic uint32_t sequence;
+	figure checks, fulfilled, total_ns, min_ns, max_ns, max_pass, max_begin, reused, reused_ns, shared_ns;
+	_Atomic double squares_ns2;
+	figure not_evaluable;
+	_Atomic int frame_width, frame_height;
+	figure buckets[HISTOGRAM_SLOTS];
+};
+
+struct event_slot {
+	_Atomic uint32_t sequence; // of what an occurrence changes
+	figure fulfilled, first_ns, last_ns, detecting_ns, checking_ns, acting_ns;
+	figure evaluated, not_reached[NOT_REACHED_REASONS]; // each true on its own
+};
+
+struct timing {
+	const struct scenario *scenario;
+	measuring_clock clock;
+	figure start_ns, clock_pair_ns;
+	struct condition_slot *conditions;
+	struct event_slot *events;
+
+	_Atomic uint32_t site_sequence;
+	figure site_ns[TIME_SITES];
+	figure site, site_since;
+
+	int64_t pass_processing_ns; // processing when the pass began; the engine's thread only
+	_Atomic uint32_t pass_sequence;
+	figure passes, pass_min_ns, pass_max_ns;
+	figure pass_time[HISTOGRAM_SLOTS], lateness[HISTOGRAM_SLOTS];
+
+	_Atomic uint32_t gap_sequence;
+	figure gap_count, gap_at_ns[GAPS_MAX], gap_ns[GAPS_MAX];
+
+	_Atomic uint32_t abandoned_event, abandoned_from; // once at most: it ends the session
+};
+
+static void write_begin(_Atomic uint32_t *sequence)
+{
+	ADD(*sequence, 1);
+}
+
+static void write_end(_Atomic uint32_t *sequence)
+{
+	ADD(*sequence, 1);
+}
+
+// Waits for an even sequence. A writer that was preempted in between gets its turn by the yield.
+static uint32_t read_begin(_Atomic uint32_t *sequence)
+{
+	uint32_t value;
+
+	for (unsigned int tries = 0; (value = READ(*sequence)) & 1; tries++) {
+		if (tries > 100)
+			sched_yield();
+	}
+	return value;
+}
+
+static bool read_again(_Atomic uint32_t *sequence, uint32_t begin)
+{
+	return atomic_load_explicit(sequence, memory_order_relaxed) != begin;
+}
+
+// floor(2^(63 + k/8)): the bounds within a power of two, as far left as they go. An integer is above a bound exactly
+// when it is above its floor, so comparing integers decides exactly.
+static const uint64_t bounds[8] = {
+	UINT64_C(0x8000000000000000), UINT64_C(0x8b95c1e3ea8bd6e6), UINT64_C(0x9837f0518db8a96f),
+	UINT64_C(0xa5fed6a9b15138ea), UINT64_C(0xb504f333f9de6484), UINT64_C(0xc5672a115506dadd),
+	UINT64_C(0xd744fccad69d6af4), UINT64_C(0xeac0c6e7dd24392e),
+};
+
+uint32_t histogram_slot(int64_t ns)
+{
+	if (ns <= 1)
+		return ns < 1 ? 0 : 1;
+	if (ns > INT64_C(1) << 36)
+		return HISTOGRAM_SLOTS - 1;
+
+	uint32_t exponent = 63 - (uint32_t)__builtin_clzll((uint64_t)ns);
+	uint64_t left = (uint64_t)ns << (63 - exponent);
+	uint32_t above = 0;
+
+	for (uint32_t k = 0; k < 8; k++)
+		above += left > bounds[k];
+	return 8 * exponent + above;
+}
+
+int timing_new(const struct scenario *scenario, measuring_clock clock, struct timing **ret)
+{
+	struct timing *timing = calloc(1, sizeof(*timing));
+
+	if (!timing)
+		return -ENOMEM;
+	timing->scenario = scenario;
+	timing->clock = clock;
+	timing->conditions = calloc(MAX(scenario->n_conditions, 1U), sizeof(*timing->conditions));
+	timing->events = calloc(MAX(scenario->n_events, 1U), sizeof(*timing->events));
+	if (!timing->conditions || !timing->events) {
+		timing_free(timing);
+		return -ENOMEM;
+	}
+	// touched now, so that no check pays for a page's first use
+	for (uint32_t i = 0; i < scenario->n_conditions; i++) {
+		WRITE(timing->conditions[i].min_ns, INT64_MAX);
+		WRITE(timing->conditions[i].buckets[HISTOGRAM_SLOTS - 1], 0);
+	}
+	WRITE(timing->pass_min_ns, INT64_MAX);
+	WRITE(timing->site_since, NOT_RUNNING);
+	WRITE(timing->abandoned_event, NO_INDEX);
+	*ret = timing;
+	return 0;
+}
+
+struct timing *timing_free(struct timing *timing)
+{
+	if (!timing)
+		return NULL;
+	free(timing->conditions);
+	free(timing->events);
+	free(timing);
+	return NULL;
+}
+
+// What two reads cost: the best of a few rounds, because whatever disturbs one only adds.
+static int64_t measure_clock_pair(measuring_clock clock)
+{
+	int64_t best = INT64_MAX;
+
+	for (int round = 0; round < 5; round++) {
+		int64_t begin = clock();
+
+		for (int i = 0; i < 39; i++)
+			clock();
+		best = MIN(best, clock() - begin);
+	}
+	return best / 20;
+}
+
+void timing_start(struct timing *timing)
+{
+	WRITE(timing->clock_pair_ns, measure_clock_pair(timing->clock));
+
+	int64_t now = timing->clock();
+
+	WRITE(timing->start_ns, now);
+	write_begin(&timing->site_sequence);
+	WRITE(timing->site, TIME_OTHER);
+	WRITE(timing->site_since, now);
+	write_end(&timing->site_sequence);
+}
+
+static void go_to(struct timing *timing, enum time_site site, int64_t now)
+{
+	int64_t left = atomic_load_explicit(&timing->site, memory_order_relaxed);
+	int64_t since = atomic_load_explicit(&timing->site_since, memory_order_relaxed);
+
+	write_begin(&timing->site_sequence);
+	ADD(timing->site_ns[left], now - since);
+	WRITE(timing->site, (int64_t)site);
+	WRITE(timing->site_since, now);
+	write_end(&timing->site_sequence);
+}
+
+void timing_finish(struct timing *timing)
+{
+	timing_enter(timing, TIME_OTHER);
+	write_begin(&timing->site_sequence);
+	WRITE(timing->site_since, NOT_RUNNING);
+	write_end(&timing->site_sequence);
+}
+
+int64_t timing_enter(struct timing *timing, enum time_site site)
+{
+	int64_t now = timing->clock();
+
+	go_to(timing, site, now);
+	return now;
+}
+
+int64_t timing_check_begin(struct timing *timing)
+{
+	return timing_enter(timing, TIME_CONDITIONS);
+}
+
+static void count_check(struct condition_slot *slot, int64_t begin, int64_t duration, int64_t pass)
+{
+	ADD(slot->checks, 1);
+	ADD(slot->total_ns, duration);
+	ADD(slot->squares_ns2, (double)duration * (double)duration);
+	if (duration < atomic_load_explicit(&slot->min_ns, memory_order_relaxed))
+		WRITE(slot->min_ns, duration);
+	if (duration > atomic_load_explicit(&slot->max_ns, memory_order_relaxed) ||
+	    !atomic_load_explicit(&slot->max_pass, memory_order_relaxed)) {
+		WRITE(slot->max_ns, duration);
+		WRITE(slot->max_pass, pass);
+		WRITE(slot->max_begin, begin);
+	}
+	ADD(slot->buckets[histogram_slot(duration)], 1);
+}
+
+int64_t timing_check_end(struct timing *timing, uint32_t condition, int64_t begin, int64_t pass, bool fulfilled,
+			 bool reused)
+{
+	int64_t end = timing_enter(timing, TIME_ENGINE);
+	struct condition_slot *slot = &timing->conditions[condition];
+
+	write_begin(&slot->sequence);
+	count_check(slot, begin, end - begin, pass);
+	if (fulfilled)
+		ADD(slot->fulfilled, 1);
+	if (reused) {
+		ADD(slot->reused, 1);
+		ADD(slot->reused_ns, end - begin);
+	}
+	write_end(&slot->sequence);
+	return end;
+}
+
+void timing_shared(struct timing *timing, uint32_t condition, int64_t ns)
+{
+	struct condition_slot *slot = &timing->conditions[condition];
+
+	write_begin(&slot->sequence);
+	ADD(slot->shared_ns, ns);
+	write_end(&slot->sequence);
+}
+
+void timing_not_evaluable(struct timing *timing, uint32_t condition, int width, int height)
+{
+	struct condition_slot *slot = &timing->conditions[condition];
+
+	write_begin(&slot->sequence);
+	if (!atomic_load_explicit(&slot->not_evaluable, memory_order_relaxed)) {
+		WRITE(slot->frame_width, width);
+		WRITE(slot->frame_height, height);
+	}
+	ADD(slot->not_evaluable, 1);
+	write_end(&slot->sequence);
+}
+
+void timing_event_evaluated(struct timing *timing, uint32_t event)
+{
+	ADD(timing->events[event].evaluated, 1);
+}
+
+void timing_event_not_reached(struct timing *timing, uint32_t event, enum not_reached why)
+{
+	ADD(timing->events[event].not_reached[why], 1);
+}
+
+void timing_event_abandoned(struct timing *timing, uint32_t event, uint32_t first_unreached)
+{
+	WRITE(timing->abandoned_from, first_unreached);
+	WRITE(timing->abandoned_event, event);
+}
+
+void timing_occurrence(struct timing *timing, uint32_t event, int64_t detecting_ns, int64_t checking_ns,
+		       int64_t acting_ns, int64_t done)
+{
+	struct event_slot *slot = &timing->events[event];
+	int64_t at = done - timing_start_ns(timing);
+
+	write_begin(&slot->sequence);
+	if (!atomic_load_explicit(&slot->fulfilled, memory_order_relaxed))
+		WRITE(slot->first_ns, at);
+	WRITE(slot->last_ns, at);
+	ADD(slot->fulfilled, 1);
+	ADD(slot->detecting_ns, detecting_ns);
+	ADD(slot->checking_ns, checking_ns);
+	ADD(slot->acting_ns, acting_ns);
+	write_end(&slot->sequence);
+}
+
+static int64_t processing(const struct timing *timing)
+{
+	return READ(timing->site_ns[TIME_ENGINE]) + READ(timing->site_ns[TIME_CONDITIONS]) +
+	       READ(timing->site_ns[TIME_ACTIONS]) + READ(timing->site_ns[TIME_PAUSES]);
+}
+
+void timing_pass_begin(struct timing *timing)
+{
+	timing_enter(timing, TIME_ENGINE);
+	timing->pass_processing_ns = processing(timing);
+}
+
+void timing_pass_end(struct timing *timing, bool counted)
+{
+	timing_enter(timing, TIME_OTHER);
+	if (!counted)
+		return;
+
+	int64_t ns = processing(timing) - timing->pass_processing_ns;
+
+	write_begin(&timing->pass_sequence);
+	ADD(timing->passes, 1);
+	if (ns < atomic_load_explicit(&timing->pass_min_ns, memory_order_relaxed))
+		WRITE(timing->pass_min_ns, ns);
+	if (ns > atomic_load_explicit(&timing->pass_max_ns, memory_order_relaxed))
+		WRITE(timing->pass_max_ns, ns);
+	ADD(timing->pass_time[histogram_slot(ns)], 1);
+	write_end(&timing->pass_sequence);
+}
+
+void timing_lateness(struct timing *timing, int64_t ns)
+{
+	ADD(timing->lateness[histogram_slot(ns)], 1);
+}
+
+int64_t timing_gap(struct timing *timing, int64_t ns)
+{
+	int64_t at = timing->clock() - timing_start_ns(timing);
+	int64_t count = atomic_load_explicit(&timing->gap_count, memory_order_relaxed);
+
+	write_begin(&timing->gap_sequence);
+	if (count < GAPS_MAX) {
+		WRITE(timing->gap_at_ns[count], at);
+		WRITE(timing->gap_ns[count], ns);
+	}
+	WRITE(timing->gap_count, count + 1);
+	write_end(&timing->gap_sequence);
+	return at;
+}
+
+int64_t timing_start_ns(const struct timing *timing)
+{
+	return READ(timing->start_ns);
+}
+
+// --- any thread ------------------------------------------------------------------------------------------------------
+
+static void read_histogram(const figure *slots, struct histogram *ret)
+{
+	for (uint32_t i = 0; i < HISTOGRAM_SLOTS; i++)
+		ret->slots[i] = READ(slots[i]);
+}
+
+static void read_condition(const struct timing *timing, const struct condition_slot *slot,
+			   struct condition_figures *ret)
+{
+	ret->checks = READ(slot->checks);
+	ret->fulfilled = READ(slot->fulfilled);
+	ret->total_ns = READ(slot->total_ns);
+	ret->min_ns = READ(slot->min_ns);
+	ret->max_ns = READ(slot->max_ns);
+	ret->max_pass = READ(slot->max_pass);
+	ret->max_at_ns = READ(slot->max_begin) - timing_start_ns(timing);
+	ret->squares_ns2 = READ(slot->squares_ns2);
+	ret->reused = READ(slot->reused);
+	ret->reused_ns = READ(slot->reused_ns);
+	ret->shared_ns = READ(slot->shared_ns);
+	ret->not_evaluable = READ(slot->not_evaluable);
+	ret->frame_width = READ(slot->frame_width);
+	ret->frame_height = READ(slot->frame_height);
+	read_histogram(slot->buckets, &ret->histogram);
+}
+
+// Evaluations of its event less its own checks. Both grow while this is read, the evaluations first: so they are read
+// last, and what is in progress may only show as one too many.
+static int64_t short_circuited(struct timing *timing, uint32_t condition, int64_t checks)
+{
+	uint32_t event = timing->scenario->conditions[condition].event;
+	int64_t count = READ(timing->events[event].evaluated) - checks;
+
+	if (READ(timing->abandoned_event) == event && condition >= READ(timing->abandoned_from))
+		count--;
+	return MAX(count, 0);
+}
+
+void timing_condition_figures(struct timing *timing, uint32_t condition, struct condition_figures *ret)
+{
+	struct condition_slot *slot = &timing->conditions[condition];
+	uint32_t sequence;
+
+	do {
+		sequence = read_begin(&slot->sequence);
+		read_condition(timing, slot, ret);
+	} while (read_again(&slot->sequence, sequence));
+	ret->short_circuited = short_circuited(timing, condition, ret->checks);
+}
+
+void timing_event_figures(struct timing *timing, uint32_t event, struct event_figures *ret)
+{
+	struct event_slot *slot = &timing->events[event];
+	uint32_t sequence;
+
+	do {
+		sequence = read_begin(&slot->sequence);
+		ret->fulfilled = READ(slot->fulfilled);
+		ret->first_ns = READ(slot->first_ns);
+		ret->last_ns = READ(slot->last_ns);
+		ret->detecting_ns = READ(slot->detecting_ns);
+		ret->checking_ns = READ(slot->checking_ns);
+		ret->acting_ns = READ(slot->acting_ns);
+	} while (read_again(&slot->sequence, sequence));
+	ret->evaluated = READ(slot->evaluated);
+	for (int i = 0; i < NOT_REACHED_REASONS; i++)
+		ret->not_reached[i] = READ(slot->not_reached[i]);
+}
+
+static void read_sites(struct timing *timing, struct session_figures *ret)
+{
+	int64_t site, since;
+	uint32_t sequence;
+
+	do {
+		sequence = read_begin(&timing->site_sequence);
+		for (int i = 0; i < TIME_SITES; i++)
+			ret->site_ns[i] = READ(timing->site_ns[i]);
+		site = READ(timing->site);
+		since = READ(timing->site_since);
+	} while (read_again(&timing->site_sequence, sequence));
+
+	// read after `since` was, so it cannot be before it
+	if (since != NOT_RUNNING)
+		ret->site_ns[site] += timing->clock() - since;
+	ret->duration_ns = 0;
+	for (int i = 0; i < TIME_SITES; i++)
+		ret->duration_ns += ret->site_ns[i];
+}
+
+static void read_passes(struct timing *timing, struct session_figures *ret)
+{
+	uint32_t sequence;
+
+	do {
+		sequence = read_begin(&timing->pass_sequence);
+		ret->passes = READ(timing->passes);
+		ret->pass_min_ns = READ(timing->pass_min_ns);
+		ret->pass_max_ns = READ(timing->pass_max_ns);
+		read_histogram(timing->pass_time, &ret->pass_time);
+	} while (read_again(&timing->pass_sequence, sequence));
+	read_histogram(timing->lateness, &ret->lateness);
+}
+
+static void read_gaps(struct timing *timing, struct session_figures *ret)
+{
+	uint32_t sequence;
+
+	do {
+		sequence = read_begin(&timing->gap_sequence);
+		ret->gap_count = READ(timing->gap_count);
+		ret->n_gaps = (uint32_t)MIN(ret->gap_count, (int64_t)GAPS_MAX);
+		for (uint32_t i = 0; i < ret->n_gaps; i++)
+			ret->gaps[i] = (struct gap){READ(timing->gap_at_ns[i]), READ(timing->gap_ns[i])};
+	} while (read_again(&timing->gap_sequence, sequence));
+}
+
+void timing_session_figures(struct timing *timing, struct session_figures *ret)
+{
+	read_sites(timing, ret);
+	read_passes(timing, ret);
+	read_gaps(timing, ret);
+	ret->clock_pair_ns = READ(timing->clock_pair_ns);
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One check is one call of verify_condition(); verify_measured() is the only place that calls it, and all it adds with
+// a report is two reads of the clock around it.
+#include "daemon/engine/processor.h"
+#include "daemon/log/log.h"
+
+static bool verify_screen(struct processor *processor, uint32_t condition, struct outcome *outcome,
+			  struct detect_result *result)
+{
+	const struct condition *c = &processor->p.scenario->conditions[condition];
+
+	processor->p.detector->ops->check(processor->p.detector, condition, result);
+	outcome->matched = result->evaluable && !result->stopped && result->found;
+	outcome->has_score = result->evaluable && !result->stopped && result->has_score;
+	outcome->score = result->score;
+	outcome->x = result->x;
+	outcome->y = result->y;
+	outcome->place = result->place;
+	// not evaluable: neither fulfilled nor its negation
+	return result->evaluable && !result->stopped && result->found == (c->kind == CONDITION_NUMBER || c->present);
+}
+
+static bool verify_condition(struct processor *processor, uint32_t condition, int64_t reference_ns,
+			     struct outcome *outcome, struct detect_result *result)
+{
+	const struct states *states = &processor->states;
+	const struct condition *c = &processor->p.scenario->conditions[condition];
+
+	switch (c->kind) {
+	case CONDITION_IMAGE:
+	case CONDITION_COLOR:
+	case CONDITION_TEXT:
+	case CONDITION_NUMBER:
+		return verify_screen(processor, condition, outcome, result);
+	case CONDITION_TIMER:
+		return reference_ns > states->timer_end_ns[condition];
+	case CONDITION_COUNTER:
+		return states_compare(states->counters[c->counter.counter], c->counter.comparison,
+				      states_operand(states, &c->counter.operand));
+	case CONDITION_BROADCAST:
+		return states_broadcast(states, c->broadcast);
+	case CONDITION_KINDS:
+		break;
+	}
+	return false;
+}
+
+// Preparation belongs to the check that did it. Once another check of the pass uses it too, it is shared: this much
+// would move to that check if the order changed.
+static void credit_preparation(struct processor *processor, uint32_t condition, const struct detect_result *result)
+{
+	for (uint32_t part = 0; part < DETECT_PARTS; part++) {
+		uint32_t bit = UINT32_C(1) << part;
+
+		if (result->prepared & bit) {
+			processor->prepared[part].owner = condition;
+			processor->prepared[part].ns = result->prepared_ns[part];
+		} else if (result->used & bit && processor->prepared[part].owner != NO_INDEX &&
+			   processor->prepared[part].owner != condition) {
+			timing_shared(processor->p.timing, processor->prepared[part].owner,
+				      processor->prepared[part].ns);
+			processor->prepared[part].owner = NO_INDEX;
+		}
+	}
+}
+
+static void not_evaluable(struct processor *processor, uint32_t condition)
+{
+	const struct condition *c = &processor->p.scenario->conditions[condition];
+	struct picture_view view = processor->frame.view;
+	char why[192];
+
+	if (processor->p.timing)
+		timing_not_evaluable(processor->p.timing, condition, view.width, view.height);
+	if (processor->not_evaluable_said[condition])
+		return;
+	processor->not_evaluable_said[condition] = true;
+	detector_why_not(c, view.width, view.height, why, sizeof(why));
+	log_line(LOG_LEVEL_WARNING, processor->p.session_id,
+		 "condition “%s” of event “%s” cannot be evaluated: %s; it counts as not fulfilled", c->name,
+		 processor->p.scenario->events[c->event].name, why);
+}
+
+static void verify_measured(struct processor *processor, uint32_t condition, int64_t reference_ns,
+			    struct outcome *outcome)
+{
+	struct timing *timing = processor->p.timing;
+	bool on_screen = processor->p.scenario->conditions[condition].kind < CONDITION_TIMER;
+	struct detect_result result;
+	int64_t begin, end;
+
+	outcome->matched = false;
+	outcome->has_score = false;
+	if (timing) {
+		begin = timing_check_begin(timing);
+		outcome->fulfilled = verify_condition(processor, condition, reference_ns, outcome, &result);
+		end = timing_check_end(timing, condition, begin, processor->pass, outcome->fulfilled, false);
+		outcome->duration_ns = end - begin;
+		if (!processor->verification.reached)
+			processor->verification.begin_ns = begin;
+		processor->verification.end_ns = end;
+		if (on_screen)
+			credit_preparation(processor, condition, &result);
+	} else {
+		outcome->fulfilled = verify_condition(processor, condition, reference_ns, outcome, &result);
+	}
+	if (on_screen && !result.evaluable && !result.stopped)
+		not_evaluable(processor, condition);
+}
+
+bool verify_event(struct processor *processor, uint32_t event)
+{
+	const struct event *e = &processor->p.scenario->events[event];
+	struct verification *verification = &processor->verification;
+	int64_t reference_ns = processor->states.has_timers[event] ? engine_clock_now(processor->p.clock) : 0;
+
+	verification->event = event;
+	verification->reached = 0;
+	if (processor->p.timing)
+		timing_event_evaluated(processor->p.timing, event);
+	while (verification->reached < e->conditions) {
+		uint32_t condition = e->first_condition + verification->reached;
+		struct outcome *outcome = &verification->outcomes[verification->reached];
+
+		processor_step(processor);
+		verify_measured(processor, condition, reference_ns, outcome);
+		verification->reached++;
+		if (outcome->fulfilled == e->any) {
+			if (e->any)
+				states_timers_fulfilled(&processor->states, event, condition, reference_ns);
+			return e->any;
+		}
+		if (ending_requested(processor->p.ending) && verification->reached < e->conditions) {
+			if (processor->p.timing)
+				timing_event_abandoned(processor->p.timing, event,
+						       e->first_condition + verification->reached);
+			return false;
+		}
+	}
+	if (e->any)
+		return false;
+	states_timers_fulfilled(&processor->states, event, NO_INDEX, reference_ns);
+	return true;
+}
