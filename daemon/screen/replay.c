@@ -349,6 +349,17 @@ static struct slot *claim_outdated(struct feed *feed, int64_t *ret_again_ns)
 	return NULL;
 }
 
+// Pictures that were shown: their memory is not held while the reader has nothing to do.
+static void free_given_back(struct feed *feed)
+{
+	for (size_t i = 0; i < SLOTS; i++) {
+		struct slot *slot = &feed->slots[i];
+
+		if (tag_state(slot->tag) == SLOT_EMPTY)
+			slot->picture = picture_free(slot->picture);
+	}
+}
+
 static struct slot *claim_any(struct feed *feed, size_t picture_bytes, int64_t *ret_again_ns)
 {
 	*ret_again_ns = INT64_MAX;
@@ -367,6 +378,7 @@ static struct slot *wait_for_slot(struct feed *feed, size_t picture_bytes)
 
 		if (feed->quit)
 			return NULL;
+		free_given_back(feed);
 		struct slot *slot = claim_any(feed, picture_bytes, &again_ns);
 		if (slot)
 			return slot;
@@ -453,11 +465,16 @@ static struct slot *choose(struct replay *replay, uint64_t *ret_tag)
 	return chosen;
 }
 
+static void wake_reader(struct feed *feed)
+{
+	if (atomic_exchange(&feed->reader_waits, false))
+		poke(feed->space_fd);
+}
+
 static void give_back(struct feed *feed, struct slot *slot)
 {
 	slot->tag = make_tag(0, SLOT_EMPTY);
-	if (atomic_exchange(&feed->reader_waits, false))
-		poke(feed->space_fd);
+	wake_reader(feed);
 }
 
 // By time: what is older than the slot taken is of no use any more.
@@ -484,6 +501,7 @@ static bool take_next(struct replay *replay)
 		if (!atomic_compare_exchange_strong(&slot->tag, &tag, make_tag(number, SLOT_TAKEN)))
 			continue;
 		replay->next = slot;
+		wake_reader(replay->feed); // one less is READY: it may read ahead again
 		if (replay->feed->options.fps > 0)
 			give_back_older(replay->feed, number);
 	}
