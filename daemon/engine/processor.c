@@ -107,7 +107,7 @@ static int take_memory(struct processor *processor)
 {
 	const struct scenario *scenario = processor->p.scenario;
 
-	if (processor->p.recorder && occurrence_new(scenario, &processor->occurrence) < 0)
+	if ((processor->p.recorder || processor->p.records) && occurrence_new(scenario, &processor->occurrence) < 0)
 		return -ENOMEM;
 	processor->verification.outcomes = calloc(most_conditions(scenario), sizeof(struct outcome));
 	processor->not_evaluable_said = calloc(MAX(scenario->n_conditions, 1U), sizeof(bool));
@@ -200,33 +200,44 @@ static struct screen_wait frame_deadline(const struct processor *processor)
 	};
 }
 
-static bool fit_detector(struct processor *processor, struct picture_view view)
+static int fit_detector(struct processor *processor, int width, int height, struct error *error)
 {
 	struct detector *detector = processor->p.detector;
-	struct error error = {0};
+	int r;
 
-	if (view.width == processor->detector_width && view.height == processor->detector_height)
-		return true;
-	if (detector->ops->resize(detector, view.width, view.height, &error) < 0) {
-		end_session(processor, CONDPROF__END_REASON__REASON_INTERNAL, error.message);
-		return false;
-	}
-	processor->detector_width = view.width;
-	processor->detector_height = view.height;
-	atomic_store_explicit(&processor->progress.frame_width, view.width, memory_order_relaxed);
-	atomic_store_explicit(&processor->progress.frame_height, view.height, memory_order_relaxed);
-	return true;
+	if (width == processor->detector_width && height == processor->detector_height)
+		return 0;
+	r = detector->ops->resize(detector, width, height, error);
+	if (r < 0)
+		return r;
+	processor->detector_width = width;
+	processor->detector_height = height;
+	return 0;
+}
+
+int processor_prepare(struct processor *processor, struct error *error)
+{
+	const struct screen *screen = processor->p.screen;
+
+	if (screen->width <= 0 || screen->height <= 0 || !processor->p.scenario->screen_events)
+		return 0;
+	return fit_detector(processor, screen->width, screen->height, error);
 }
 
 static bool use_frame(struct processor *processor, const struct frame *frame)
 {
-	bool another = !processor->progress.frames || frame->serial != processor->frame.serial;
+	struct progress *progress = &processor->progress;
+	struct error error = {0};
 
-	if (another)
-		progress_add(&processor->progress.frames, 1);
+	if (!progress->frames || frame->serial != processor->frame.serial)
+		progress_add(&progress->frames, 1);
 	processor->frame = *frame;
-	if (!fit_detector(processor, frame->view))
+	atomic_store_explicit(&progress->frame_width, frame->view.width, memory_order_relaxed);
+	atomic_store_explicit(&progress->frame_height, frame->view.height, memory_order_relaxed);
+	if (fit_detector(processor, frame->view.width, frame->view.height, &error) < 0) {
+		end_session(processor, CONDPROF__END_REASON__REASON_INTERNAL, error.message);
 		return false;
+	}
 	processor->p.detector->ops->begin(processor->p.detector, frame->view);
 	for (int i = 0; i < DETECT_PARTS; i++)
 		processor->prepared[i].owner = NO_INDEX;

@@ -37,6 +37,7 @@ struct processor_params {
 	int64_t max_passes, max_duration_ns; ///< 0: no end
 	uint64_t random_seed;
 	bool dry_run;
+	bool records; ///< a recorder comes before processor_start(): takes memory for occurrences
 };
 
 /// What other threads may see, each figure true on its own.
@@ -61,7 +62,6 @@ struct processor {
 	int64_t end_ns; ///< on the engine clock; INT64_MAX: no end
 	struct frame frame;
 	bool frame_usable;                   ///< this pass has a picture
-	bool detector_began;                 ///< and the detector knows it
 	int detector_width, detector_height; ///< px it is ready for; 0: none yet
 	bool *not_evaluable_said;            ///< a condition: its journal line is written
 
@@ -82,6 +82,9 @@ int processor_check(const struct scenario *scenario, struct error *error);
 
 int processor_new(const struct processor_params *params, struct processor **ret);
 struct processor *processor_free(struct processor *processor);
+
+/// Gets the detector ready, where the screen knows its size already; else the first frame does.
+int processor_prepare(struct processor *processor, struct error *error);
 
 /// The session begins: timers, limiter and time limit count from here, and the recorder gets the counters' first
 /// values.

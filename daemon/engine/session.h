@@ -11,6 +11,10 @@
 
 struct session;
 
+/// Bytes that store_create() should hold in reserve for a session of this scenario: overview, closing message and
+/// checkpoint, at their largest.
+size_t session_reserve_bytes(const struct scenario *scenario);
+
 enum session_event {
 	SESSION_OPENED,      ///< screen and input are open; passes begin
 	SESSION_OPEN_FAILED, ///< session_error() says why; ENDED does not follow, nothing of a report was begun
@@ -33,6 +37,8 @@ struct session_params {
 	void *context;
 };
 
+/// Refuses at once what the engine cannot run (UNSUPPORTED, with the place) and URIs that cannot be meant; the rest
+/// comes by notify.
 int session_start(const struct session_params *params, struct session **ret, struct error *error);
 
 /// Ends it: interrupts every wait at once, a computing check within that check; held keys and buttons are released. The

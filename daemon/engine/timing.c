@@ -377,28 +377,32 @@ static void read_condition(const struct timing *timing, const struct condition_s
 	read_histogram(slot->buckets, &ret->histogram);
 }
 
-// Evaluations of its event less its own checks. Both grow while this is read, the evaluations first: so they are read
-// last, and what is in progress may only show as one too many.
-static int64_t short_circuited(struct timing *timing, uint32_t condition, int64_t checks)
+// Evaluations of its event less its own checks; of an evaluation in progress it may be one too many.
+static int64_t short_circuited(struct timing *timing, uint32_t condition, int64_t evaluated, int64_t checks)
 {
 	uint32_t event = timing->scenario->conditions[condition].event;
-	int64_t count = READ(timing->events[event].evaluated) - checks;
 
 	if (READ(timing->abandoned_event) == event && condition >= READ(timing->abandoned_from))
-		count--;
-	return MAX(count, 0);
+		evaluated--;
+	return MAX(evaluated - checks, 0);
 }
 
 void timing_condition_figures(struct timing *timing, uint32_t condition, struct condition_figures *ret)
 {
 	struct condition_slot *slot = &timing->conditions[condition];
+	struct event_slot *event = &timing->events[timing->scenario->conditions[condition].event];
+	int64_t evaluated;
 	uint32_t sequence;
+	int tries = 0;
 
 	do {
+		evaluated = READ(event->evaluated);
 		sequence = read_begin(&slot->sequence);
 		read_condition(timing, slot, ret);
-	} while (read_again(&slot->sequence, sequence));
-	ret->short_circuited = short_circuited(timing, condition, ret->checks);
+		// the event's count is outside of the sequence: asked for again when it went on meanwhile, but not for
+		// ever
+	} while (read_again(&slot->sequence, sequence) || (READ(event->evaluated) != evaluated && tries++ < 10));
+	ret->short_circuited = short_circuited(timing, condition, evaluated, ret->checks);
 }
 
 void timing_event_figures(struct timing *timing, uint32_t event, struct event_figures *ret)
@@ -418,6 +422,11 @@ void timing_event_figures(struct timing *timing, uint32_t event, struct event_fi
 	ret->evaluated = READ(slot->evaluated);
 	for (int i = 0; i < NOT_REACHED_REASONS; i++)
 		ret->not_reached[i] = READ(slot->not_reached[i]);
+	// every counted pass is one of the four; of a pass in progress the other three may be known already
+	ret->ended_before = READ(timing->passes) - ret->evaluated;
+	for (int i = 0; i < NOT_REACHED_REASONS; i++)
+		ret->ended_before -= ret->not_reached[i];
+	ret->ended_before = MAX(ret->ended_before, 0);
 }
 
 static void read_sites(struct timing *timing, struct session_figures *ret)

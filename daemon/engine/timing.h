@@ -105,6 +105,7 @@ struct condition_figures {
 struct event_figures {
 	int64_t evaluated, fulfilled;
 	int64_t not_reached[NOT_REACHED_REASONS];
+	int64_t ended_before;      ///< passes that ended, or had no frame, before its turn
 	int64_t first_ns, last_ns; ///< actions done, since the session's start; nothing when fulfilled == 0
 	int64_t detecting_ns, checking_ns, acting_ns;
 };

@@ -561,6 +561,18 @@ int64_t recorder_lost(const struct recorder *recorder)
 	return ((const struct fake_recorder *)recorder)->lost;
 }
 
+int64_t recorder_dropped_occurrences(const struct recorder *recorder)
+{
+	(void)recorder;
+	return 0;
+}
+
+int64_t recorder_dropped_segments(const struct recorder *recorder)
+{
+	(void)recorder;
+	return 0;
+}
+
 // --- everything together ---------------------------------------------------------------------------------------------
 
 struct stage *stage_new(struct maker *maker)
