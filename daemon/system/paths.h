@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Where things are when the command line says nothing: root's in /run and /var/lib, a user's own daemon in the
+/// user's runtime and state folders.
+#ifndef CONDPROF_PATHS_H
+#define CONDPROF_PATHS_H
+
+#include "proto/errors.h"
+
+/// CONDPROF_SOCKET, /run/condprof/control.sock for root, else $XDG_RUNTIME_DIR/condprof/control.sock.
+int path_default_socket(char *out, size_t size, struct error *error);
+/// /var/lib/condprof for root, else $XDG_STATE_HOME/condprof or ~/.local/state/condprof.
+int path_default_state(char *out, size_t size, struct error *error);
+/// The configuration file that need not exist.
+const char *path_default_configuration(void);
+/// Makes the missing folders above `path`, with `mode`. What is there already stays as it is.
+int path_make_parents(const char *path, unsigned mode, struct error *error);
+
+#endif
