@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A scenario comes in (Begin, Chunks), is decoded by the worker, and is then either started or only told about.
+#include "config.h"
+
+#include "daemon/control/handlers.h"
+
+#include "daemon/control/sessions.h"
+#include "daemon/control/upload.h"
+#include "proto/limits.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+/// Decoding, on the worker.
+struct decoding {
+	struct job job;
+	struct control *control;
+	struct upload *upload;
+	struct scenario *scenario;
+	struct scenario_problems problems;
+	int result;
+};
+
+static_assert(ARRAY_SIZE(((struct scenario_problems *)0)->items) == SCENARIO_MAX_PROBLEMS, "one reply holds them all");
+
+static void run_decoding(struct job *job)
+{
+	struct decoding *decoding = CONTAINER_OF(job, struct decoding, job);
+
+	decoding->result = scenario_decode(decoding->upload->data, decoding->upload->size, &decoding->scenario,
+					   &decoding->problems);
+}
+
+static void fail_with_problems(struct exchange *exchange, const struct scenario_problems *problems)
+{
+	size_t kept = MIN(problems->count, SCENARIO_MAX_PROBLEMS);
+	Condprof__Problem items[SCENARIO_MAX_PROBLEMS], *pointers[SCENARIO_MAX_PROBLEMS];
+	struct error error;
+
+	for (size_t i = 0; i < kept; i++) {
+		condprof__problem__init(&items[i]);
+		items[i].place = (char *)problems->items[i].place;
+		items[i].message = (char *)problems->items[i].message;
+		pointers[i] = &items[i];
+	}
+	if (problems->count == 1)
+		error_set(&error, CONDPROF__CODE__BAD_SCENARIO, EINVAL, "%s", problems->items[0].message);
+	else
+		error_set(&error, CONDPROF__CODE__BAD_SCENARIO, EINVAL, "the scenario has %zu mistakes",
+			  problems->count);
+	if (kept)
+		error_place(&error, "%s", problems->items[0].place);
+	exchange_fail_problems(exchange, &error, pointers, kept);
+}
+
+static void fail_decoding(struct exchange *exchange, const struct decoding *decoding)
+{
+	struct error error;
+
+	if (decoding->result == -EINVAL && decoding->problems.count) {
+		fail_with_problems(exchange, &decoding->problems);
+		return;
+	}
+	if (decoding->result == -ENOMEM)
+		error_set(&error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory while the scenario was decoded");
+	else if (decoding->result == -EMSGSIZE)
+		error_set(&error, CONDPROF__CODE__TOO_LARGE, EMSGSIZE, "the scenario has more parts than are allowed");
+	else
+		error_set(&error, CONDPROF__CODE__BAD_REQUEST, EBADMSG, "the bytes sent are not a Scenario message");
+	exchange_fail(exchange, &error);
+}
+
+static void answer_checked(struct exchange *exchange, const struct scenario *scenario)
+{
+	Condprof__Checked checked = CONDPROF__CHECKED__INIT;
+	Condprof__Reply reply = CONDPROF__REPLY__INIT;
+
+	checked.has_events = checked.has_conditions = checked.has_actions = true;
+	checked.events = (int32_t)scenario->n_events;
+	checked.conditions = (int32_t)scenario->n_conditions;
+	checked.actions = (int32_t)scenario->n_actions;
+	reply.body_case = CONDPROF__REPLY__BODY_CHECKED;
+	reply.checked = &checked;
+	exchange_finish(exchange, &reply);
+}
+
+static void decoded(struct job *job)
+{
+	struct decoding *decoding = CONTAINER_OF(job, struct decoding, job);
+	struct upload *upload = decoding->upload;
+	struct exchange *exchange = upload->exchange;
+
+	if (!decoding->result && upload->kind == CONDPROF__UPLOAD__START) {
+		sessions_begin(decoding->control->sessions, upload, decoding->scenario);
+		free(decoding);
+		return;
+	}
+	if (exchange && decoding->result < 0)
+		fail_decoding(exchange, decoding);
+	else if (exchange)
+		answer_checked(exchange, decoding->scenario);
+	if (!decoding->result)
+		scenario_free(decoding->scenario);
+	upload_free(upload);
+	free(decoding);
+}
+
+static void fail_upload(struct upload_slot *slot, const struct error *error)
+{
+	struct exchange *exchange = slot->upload->exchange;
+
+	slot->refused = true;
+	slot->refused_id = exchange->id;
+	slot->upload = upload_free(slot->upload);
+	exchange_fail(exchange, error);
+}
+
+static void complete(struct control *control, struct upload_slot *slot)
+{
+	struct decoding *decoding = calloc(1, sizeof(*decoding));
+	struct error error;
+
+	if (!decoding) {
+		error_set(&error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
+		fail_upload(slot, &error);
+		return;
+	}
+	decoding->control = control;
+	decoding->upload = TAKE_POINTER(slot->upload);
+	decoding->job.run = run_decoding;
+	decoding->job.done = decoded;
+	worker_submit(control->worker, &decoding->job);
+}
+
+static int begin(struct control *control, struct exchange *exchange, const Condprof__Begin *message,
+		 struct upload_slot *slot, struct error *error)
+{
+	int r;
+
+	if (message->has_upload && message->upload != CONDPROF__UPLOAD__START &&
+	    message->upload != CONDPROF__UPLOAD__CHECK)
+		return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
+				 "this daemon does not know that kind of upload");
+	r = message->has_upload && message->upload == CONDPROF__UPLOAD__CHECK
+		    ? 0
+		    : sessions_admit(control->sessions, error);
+	return r < 0 ? r : upload_new(control, exchange, message, &slot->upload, error);
+}
+
+int handle_begin(struct control *control, struct exchange *exchange, const Condprof__Request *request,
+		 struct error *error)
+{
+	struct upload_slot *slot = connection_upload(exchange->connection);
+	int r;
+
+	if (slot->upload)
+		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EPROTO,
+				 "an upload is in progress on this connection; send the rest of its chunks first");
+	r = begin(control, exchange, request->begin, slot, error);
+	slot->refused = r < 0;
+	slot->refused_id = exchange->id;
+	return r;
+}
+
+int handle_chunk(struct control *control, struct exchange *exchange, const Condprof__Request *request,
+		 struct error *error)
+{
+	static const ProtobufCBinaryData nothing;
+	const ProtobufCBinaryData *data = request->chunk->has_data ? &request->chunk->data : &nothing;
+	struct upload_slot *slot = connection_upload(exchange->connection);
+	bool of_upload = slot->upload && slot->upload->exchange->id == exchange->id;
+	int r;
+
+	if (slot->refused && slot->refused_id == exchange->id) {
+		exchange_drop(exchange);
+		return 0;
+	}
+	if (!of_upload)
+		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EPROTO,
+				 "a chunk of no upload: Begin with this id comes first");
+	// A chunk has no answer of its own.
+	exchange_drop(exchange);
+	r = upload_add(slot->upload, data, error);
+	if (r < 0)
+		fail_upload(slot, error);
+	else if (r > 0)
+		complete(control, slot);
+	return 0;
+}

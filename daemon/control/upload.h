@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// A scenario on its way in: Begin says its size, Chunks fill it. Its bytes are counted against the limit for all
+/// clients from Begin until upload_free(), which comes when it was decoded.
+#ifndef CONDPROF_UPLOAD_H
+#define CONDPROF_UPLOAD_H
+
+#include "daemon/control/exchange.h"
+
+struct control;
+
+/// StartOptions, checked and copied.
+struct start_options {
+	char *screen, *input; ///< NULL: the scenario's
+	bool dry_run, no_report, wait;
+	bool has_period;
+	int64_t period_ns;       ///< with has_period; 0: unlimited
+	int64_t max_passes;      ///< 0: no end
+	int64_t max_duration_ns; ///< 0: no end
+};
+
+struct upload {
+	struct control *control;
+	struct exchange *exchange; ///< Begin's; NULL when its client is gone
+	Condprof__Upload kind;
+	struct start_options options;
+	uint8_t *data;
+	size_t size, filled;
+};
+
+/// @param exchange Begin's
+int upload_new(struct control *control, struct exchange *exchange, const Condprof__Begin *begin, struct upload **ret,
+	       struct error *error);
+/// @return 1: complete, 0: more to come, negative: more than Begin said
+int upload_add(struct upload *upload, const ProtobufCBinaryData *data, struct error *error);
+struct upload *upload_free(struct upload *upload);
+
+/// What a connection remembers: at most one upload at a time; and the request id of one that was refused, whose chunks
+/// may be on their way still and are no mistake of the client.
+struct upload_slot {
+	struct upload *upload;
+	bool refused;
+	uint64_t refused_id;
+};
+
+#endif
