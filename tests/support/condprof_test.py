@@ -406,14 +406,14 @@ class Client:
             self.buffer += data
 
     def reply_to(self, number):
-        """The next reply to that request; others are kept."""
+        """The next reply to that request, or an error about the connection; others are kept."""
         for reply in self.waiting:
             if reply.id == number:
                 self.waiting.remove(reply)
                 return reply
         while True:
             reply = self.receive()
-            if reply.id == number:
+            if reply.id == number or (reply.HasField('error') and not reply.HasField('id')):
                 return reply
             self.waiting.append(reply)
 
