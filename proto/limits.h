@@ -3,6 +3,8 @@
 #ifndef CONDPROF_LIMITS_H
 #define CONDPROF_LIMITS_H
 
+#include "proto/base.h"
+
 #define PROTOCOL_MAJOR 1U
 #define PROTOCOL_MINOR 0U
 
@@ -18,6 +20,13 @@
 #define SCENARIO_MAX_COUNTERS 1000U
 #define SCENARIO_MAX_BROADCASTS 1000U
 #define SCENARIO_MAX_PROBLEMS 20U   ///< mistakes reported at once
+#define SCENARIO_MAX_DURATION_NS (INT64_C(100) * 365 * 24 * 3600 * NSEC_PER_SEC)  ///< any duration: 100 years
+#define SCENARIO_MAX_POSITION 1000000  ///< px, either way, of clicks and swipes
+#define SCENARIO_MIN_PERIOD_NS NSEC_PER_USEC  ///< of the limiter; faster is `unlimited`
+#define SCENARIO_MIN_ROTATE_NS NSEC_PER_SEC
+#define SCENARIO_MAX_LANGUAGES 8U   ///< of one text or number condition
+#define SWIPE_MAX_POINTS 1000U
+#define TEXT_MAX_PARTS 256U         ///< literals and counters of one text
 #define NAME_MAX_BYTES 256U         ///< a name of anything
 #define TEXT_MAX_BYTES 4096U        ///< a text, URI or key combination
 #define YAML_MAX_BYTES (1024U * 1024U)

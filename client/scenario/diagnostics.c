@@ -87,7 +87,7 @@ void diagnostics_sort(struct diagnostics *list)
 	}
 }
 
-void diagnostics_print(const struct diagnostics *list, FILE *out)
+static void print_list(const struct diagnostics *list, FILE *out)
 {
 	const struct source *source = list->source;
 	char name[512];
@@ -111,6 +111,19 @@ void diagnostics_print(const struct diagnostics *list, FILE *out)
 			list->errors - kept == 1 ? "" : "s");
 	if (list->warnings > list->count - kept)
 		fprintf(out, "%s: %zu more warnings\n", name, list->warnings - (list->count - kept));
+}
+
+void diagnostics_print(const struct diagnostics *list, bool ascii, FILE *out)
+{
+	char *text CLEANUP_FREE = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+
+	if (!memory)
+		return;
+	print_list(list, memory);
+	if (fclose(memory) == 0)
+		print_for(out, text, ascii);
 }
 
 void diagnostics_clear(struct diagnostics *list)

@@ -34,7 +34,7 @@ bool diagnostics_wanted(const struct diagnostics *list);
 /// Puts them in the order of the file.
 void diagnostics_sort(struct diagnostics *list);
 
-void diagnostics_print(const struct diagnostics *list, FILE *out);
+void diagnostics_print(const struct diagnostics *list, bool ascii, FILE *out);
 void diagnostics_clear(struct diagnostics *list);
 
 #endif

@@ -114,7 +114,7 @@ const struct diagnostic *scenario_file_diagnostics(const struct scenario_file *f
 
 void scenario_file_print_diagnostics(const struct scenario_file *file, FILE *out)
 {
-	diagnostics_print(&file->diagnostics, out);
+	diagnostics_print(&file->diagnostics, file->options.ascii, out);
 }
 
 const Condprof__Scenario *scenario_file_message(const struct scenario_file *file)

@@ -16,11 +16,10 @@
 
 #include <stdio.h>
 
-struct json_object;
-
 struct scenario_load_options {
 	bool remote;         ///< the daemon is on another machine (-H): replay: folders are its, and must be absolute
 	bool without_images; ///< leaves image files unread and png fields empty: for fuzzing
+	bool ascii;          ///< whoever reads what is printed has no UTF-8
 };
 
 enum diagnostic_severity {
@@ -83,14 +82,11 @@ int scenario_locate(const struct scenario_file *file, const char *place, uint32_
 /// Adds a problem that the daemon found, at its place in the file.
 void scenario_file_add_problem(struct scenario_file *file, const char *place, const char *message);
 
-/// Adds warnings: what is legal and hardly meant.
+/// Adds warnings: what is legal and hardly meant. May look at a replay folder's first picture for the frame's size.
 void scenario_file_warn(struct scenario_file *file);
 
 /// A readable summary of what was understood, defaults resolved. The file has no mistakes.
 /// @param columns longest line wanted; 0: any
 void scenario_print(const struct scenario_file *file, FILE *out, int columns);
-
-/// The same as JSON (members scenario, warnings and errors of `check --json`). New reference; NULL: out of memory.
-struct json_object *scenario_file_json(const struct scenario_file *file);
 
 #endif

@@ -125,6 +125,29 @@ char *text_for_message(const char *text, size_t size, int columns, char *out, si
 	return out;
 }
 
+void print_for(FILE *out, const char *text, bool ascii)
+{
+	size_t size = strlen(text);
+	uint32_t code = 0;
+
+	if (!ascii) {
+		fwrite(text, 1, size, out);
+		return;
+	}
+	for (size_t i = 0; i < size; i += MAX(utf8_take(text + i, size - i, &code), 1U)) {
+		if (utf8_take(text + i, size - i, &code) == 0)
+			code = REPLACEMENT;
+		if (code < 0x80)
+			fputc((int)code, out);
+		else if (code == 0x201c || code == 0x201d)
+			fputc('"', out);
+		else if (code == 0x2026)
+			fputs("...", out);
+		else
+			fprintf(out, "%.*s", character_columns(code), "??");
+	}
+}
+
 static int count_lines(struct source *source)
 {
 	uint32_t lines = 1, character = 0;

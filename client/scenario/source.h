@@ -59,6 +59,9 @@ static inline size_t utf8_take(const char *text, size_t size, uint32_t *ret_code
 	return size > 0 ? utf8_character(text, size, ret_code) : 0;
 }
 
+/// Prints text of ours; with `ascii` its quotation marks and dots become plain ones, other letters question marks.
+void print_for(FILE *out, const char *text, bool ascii);
+
 /// Columns of a terminal that a character takes: 0, 1 or 2.
 int character_columns(uint32_t code);
 

@@ -344,7 +344,7 @@ char *number_text(double number, char *out, size_t size)
 {
 	char *end;
 
-	for (int digits = 1; digits <= 17; digits++) {
+	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(out, size, "%.*g", digits, number);
 		char *comma = strchr(out, ','); // a locale's
 		if (comma)

@@ -34,8 +34,9 @@ struct recorder {
 	struct report_files *files;
 	struct segments segments;
 	int64_t checkpoint_due_ns;
-	int64_t warned_ns; ///< when a failing disk was last reported
-	int64_t warned_lost;
+	int checkpoint_result;
+	int64_t warned_ns; ///< when losses were last logged, and how many had been by then
+	int64_t warned_lost, warned_lost_disk;
 
 	/* under the writer's mutex */
 	struct recorder *next;

@@ -154,21 +154,23 @@ static void publish_counts(struct recorder *recorder)
 	atomic_store_explicit(&recorder->dropped_segments, segments->dropped_segments, memory_order_relaxed);
 }
 
-/* Says that the disk refuses occurrences, and how many, without filling the journal too. */
+/* Says that occurrences are being lost, how many and why, without filling the journal too. */
 static void report_losses(struct recorder *recorder, bool last)
 {
 	const struct segments *segments = &recorder->segments;
-	int64_t more = segments->lost - recorder->warned_lost, now = now_ns();
+	int64_t lost = recorder_lost(recorder), more = lost - recorder->warned_lost, now = now_ns();
+	bool disk = segments->lost > recorder->warned_lost_disk;
 
 	if (more == 0 || (!last && recorder->warned_ns != 0 && now - recorder->warned_ns < WARN_EVERY_NS))
 		return;
 	log_line(LOG_LEVEL_WARNING, recorder->files->id,
-		 "session %" PRId64 ": %" PRId64 " occurrences lost (%" PRId64
-		 " so far): messages.pb could not be written%s%s; the session goes on",
-		 recorder->files->id, more, segments->lost, segments->error < 0 ? ": " : " for a while",
-		 segments->error < 0 ? strerror(-segments->error) : "");
+		 "%" PRId64 " occurrences of the report lost, %" PRId64 " so far: %s%s%s; the session goes on", more,
+		 lost, disk ? "messages.pb could not be written" : "they came faster than they could be written",
+		 disk && segments->error < 0 ? ": " : "",
+		 disk && segments->error < 0 ? strerror(-segments->error) : "");
 	recorder->warned_ns = now;
-	recorder->warned_lost = segments->lost;
+	recorder->warned_lost = lost;
+	recorder->warned_lost_disk = segments->lost;
 }
 
 static void give_room(struct recorder *recorder)
@@ -204,10 +206,10 @@ static void checkpoint_if_due(struct recorder *recorder, int64_t interval_ns)
 	if (now < recorder->checkpoint_due_ns)
 		return;
 	int r = write_checkpoint(recorder);
-	if (r < 0)
+	if (r < 0 && recorder->checkpoint_result == 0)
 		log_line(LOG_LEVEL_WARNING, recorder->files->id,
-			 "session %" PRId64 ": checkpoint.pb could not be written: %s; the one before it stays",
-			 recorder->files->id, strerror(-r));
+			 "checkpoint.pb could not be written: %s; the one before it stays", strerror(-r));
+	recorder->checkpoint_result = r;
 	/* A little early, so that it is never older than the interval. */
 	recorder->checkpoint_due_ns = now + interval_ns - interval_ns / 10;
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// The model's own small things: names of kinds, the limiter's period, freeing.
+#include "config.h"
+
+#include "daemon/scenario/decoder.h"
+#include "proto/limits.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+
+static const char *const kind_names[] = {
+	[CONDITION_IMAGE] = "image",         [CONDITION_COLOR] = "color", [CONDITION_TEXT] = "text",
+	[CONDITION_NUMBER] = "number",       [CONDITION_TIMER] = "timer", [CONDITION_COUNTER] = "counter",
+	[CONDITION_BROADCAST] = "broadcast",
+};
+static_assert(ARRAY_SIZE(kind_names) == CONDITION_KINDS, "a name for every kind");
+
+const char *condition_kind_name(enum condition_kind kind)
+{
+	return (size_t)kind < ARRAY_SIZE(kind_names) ? kind_names[kind] : "unknown";
+}
+
+int scenario_rate_period(double passes, int64_t per_ns, int64_t *ret_ns, struct error *error)
+{
+	if (passes == 0) {
+		*ret_ns = 0;
+		return 0;
+	}
+	if (!(passes > 0) || !isfinite(passes))
+		return error_set(error, CONDPROF__CODE__BAD_SCENARIO, EINVAL,
+				 "a rate is a number of passes per second or minute, such as 10/s, or unlimited");
+	if (per_ns <= 0)
+		return error_set(error, CONDPROF__CODE__BAD_SCENARIO, EINVAL, "a rate needs a time: 10/s or 10/min");
+	double period_ns = (double)per_ns / passes;
+
+	if (period_ns > (double)SCENARIO_MAX_DURATION_NS)
+		return error_set(error, CONDPROF__CODE__BAD_SCENARIO, EINVAL,
+				 "a pass in more than 100 years is too slow");
+	if (period_ns < (double)SCENARIO_MIN_PERIOD_NS)
+		return error_set(error, CONDPROF__CODE__BAD_SCENARIO, EINVAL,
+				 "more than a million passes a second: use unlimited");
+	*ret_ns = llrint(period_ns);
+	return 0;
+}
+
+struct scenario *scenario_free(struct scenario *scenario)
+{
+	if (!scenario)
+		return NULL;
+	for (uint32_t i = 0; scenario->conditions && i < scenario->n_conditions; i++)
+		if (scenario->conditions[i].kind == CONDITION_IMAGE)
+			picture_free(scenario->conditions[i].image.image);
+	free(scenario->events);
+	free(scenario->conditions);
+	free(scenario->actions);
+	free(scenario->counters);
+	free(scenario->broadcasts);
+	free(scenario->points);
+	free(scenario->text_parts);
+	free(scenario->event_refs);
+	struct scenario_storage *storage = scenario->storage;
+
+	if (storage) {
+		condprof__scenario__free_unpacked(storage->message, NULL);
+		free(storage->languages);
+	}
+	free(storage);
+	free(scenario);
+	return NULL;
+}
