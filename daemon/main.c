@@ -17,7 +17,7 @@
 #include <sys/resource.h>
 
 #define EXIT_USAGE 2
-#define DESCRIPTORS_WANTED 4096  // clients, and a screen, an input and files a session
+#define DESCRIPTORS_WANTED 4096 // clients, and a screen, an input and files a session
 
 struct options {
 	const char *socket, *state_dir, *config;
@@ -52,7 +52,8 @@ static void print_names(const char *title, const char *const *names)
 
 static void print_version(void)
 {
-	printf("condprofd %s\nprotocol: %u.%u\nbuilt: %s\n", PACKAGE_VERSION, PROTOCOL_MAJOR, PROTOCOL_MINOR, CONDPROF_FEATURES);
+	printf("condprofd %s\nprotocol: %u.%u\nbuilt: %s\n", PACKAGE_VERSION, PROTOCOL_MAJOR, PROTOCOL_MINOR,
+	       CONDPROF_FEATURES);
 	print_names("screens", screen_schemes());
 	print_names("inputs", input_schemes());
 }
@@ -61,9 +62,12 @@ static void print_version(void)
 static int parse_options(int argc, char **argv, struct options *ret)
 {
 	static const struct option known[] = {
-		{"socket", required_argument, NULL, 's'}, {"state-dir", required_argument, NULL, 'd'},
-		{"config", required_argument, NULL, 'c'}, {"check-config", no_argument, NULL, 'C'},
-		{"version", no_argument, NULL, 'V'},      {"help", no_argument, NULL, 'h'},
+		{"socket", required_argument, NULL, 's'},
+		{"state-dir", required_argument, NULL, 'd'},
+		{"config", required_argument, NULL, 'c'},
+		{"check-config", no_argument, NULL, 'C'},
+		{"version", no_argument, NULL, 'V'},
+		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
 	int option;

@@ -536,17 +536,6 @@ static void on_session_event(void *context, struct session *session, enum sessio
 	mailbox_post(entry->sessions->control->mailbox, &mails[event]->mail);
 }
 
-/// An upper bound of what the overview, the aggregate message and a checkpoint of both may take: a histogram's 288
-/// buckets of up to 4 bytes (2^28 checks in each), and the other figures of a condition and an event at their widest.
-static size_t reserve_bytes(const struct scenario *scenario)
-{
-	size_t condition = 288 * 4 + 512, event = 192, overview = 2 * 288 * 4 + 16 * 1024, counters = 0;
-
-	for (uint32_t i = 0; i < scenario->n_counters; i++)
-		counters += strlen(scenario->counters[i].name) + 4;
-	return 2 * (overview + counters + scenario->n_conditions * condition + scenario->n_events * event);
-}
-
 static int create_folder(struct session_entry *entry, struct report_files **ret, struct error *error)
 {
 	const struct session_record *record = &entry->record;
@@ -558,8 +547,8 @@ static int create_folder(struct session_entry *entry, struct report_files **ret,
 	if (r < 0)
 		return error_set(error, CONDPROF__CODE__INTERNAL, -r, "cannot encode the kept scenario: %s",
 				 strerror(-r));
-	return store_create(entry->sessions->control->store, record->id, kept, size, reserve_bytes(entry->scenario),
-			    ret, error);
+	return store_create(entry->sessions->control->store, record->id, kept, size,
+			    session_reserve_bytes(entry->scenario), ret, error);
 }
 
 static int start_session(struct session_entry *entry, struct report_files *files, struct error *error)
