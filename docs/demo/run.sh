@@ -43,8 +43,6 @@ until "$client" -q status >/dev/null 2>&1; do
 	sleep 0.1
 done
 
-title 'condprofctl check press-line.yaml'
-"$client" check "$demo/press-line.yaml"
 title 'condprofctl start press-line.yaml --wait     (67 recorded pictures, ten passes a second: seven seconds)'
 "$client" start "$demo/press-line.yaml" --wait
 title 'condprofctl report'
