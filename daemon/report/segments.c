@@ -13,7 +13,8 @@
 
 void segments_init(struct segments *segments, struct report_files *files, const struct writer_limits *limits)
 {
-	*segments = (struct segments){.files = files, .limits = *limits, .cut_at = limits->segment_bytes};
+	*segments = (struct segments){
+		.files = files, .limits = *limits, .cut_at = limits->segment_bytes, .keep_number = UINT32_MAX};
 }
 
 void segments_free(struct segments *segments)
@@ -93,25 +94,23 @@ static int64_t write_batch(struct segments *segments, const uint8_t *data, size_
 	return occurrences;
 }
 
-/* After a loss the reader cannot know the counters: their values come first. */
-static int write_resync(struct segments *segments)
+/* After a loss a reader cannot know the counters: their values come first, as they are before the next batch. Until
+   that succeeds batches are lost too. */
+static void write_resync(struct segments *segments)
 {
 	CLEANUP_FREE uint8_t *data = NULL;
 	size_t size;
-	int r;
+	int r = 0;
 
-	if (!segments->resync || segments->counters.count == 0) {
-		segments->resync = false;
-		return 0;
-	}
-	r = counters_pack(&segments->counters, &data, &size);
-	if (r == 0) {
+	if (!segments->resync)
+		return;
+	if (segments->counters.count > 0)
+		r = counters_pack(&segments->counters, &data, &size);
+	if (r < 0)
+		segments->error = r;
+	else if (data)
 		write_batch(segments, data, size, 0);
-		r = segments->error;
-	}
-	if (r == 0)
-		segments->resync = false;
-	return r;
+	segments->resync = r < 0 || (data && segments->error < 0);
 }
 
 static void flush(struct segments *segments, const uint8_t *data, size_t size, int64_t occurrences)
@@ -120,11 +119,8 @@ static void flush(struct segments *segments, const uint8_t *data, size_t size, i
 
 	if (size == 0)
 		return;
-	int r = write_resync(segments);
-	if (r == 0)
+	if (!segments->resync)
 		kept = write_batch(segments, data, size, occurrences);
-	else
-		segments->error = r;
 	if (segments->error < 0) {
 		segments->lost += occurrences - kept;
 		segments->resync = true;
@@ -250,6 +246,13 @@ static bool full(const struct segments *segments, size_t more)
 	return segments->open.occurrences > 0 && segments->open.bytes + more > segments->cut_at;
 }
 
+static void begin_batch(struct segments *segments, size_t first)
+{
+	if (full(segments, first))
+		cut(segments);
+	write_resync(segments);
+}
+
 size_t segments_append(struct segments *segments, const uint8_t *data, size_t size, size_t least)
 {
 	uint64_t from = 0, at = 0, begin, end;
@@ -264,8 +267,8 @@ size_t segments_append(struct segments *segments, const uint8_t *data, size_t si
 			from = at;
 			occurrences = 0;
 		}
-		if (from == at && full(segments, (size_t)(end - at)))
-			cut(segments);
+		if (from == at)
+			begin_batch(segments, (size_t)(end - at));
 		if (message_summarize(&wire, begin, end, &summary) == 0) {
 			counters_follow(&segments->counters, &wire, &summary);
 			occurrences += summary.kind == MESSAGE_OCCURRENCE;
@@ -287,7 +290,7 @@ void segments_closing(struct segments *segments, size_t size)
 {
 	if (full(segments, size))
 		cut(segments);
-	segments->cut_at = UINT64_MAX;
+	segments->keep_number = segments->open.number + 1;
 }
 
 int segments_sync(struct segments *segments)

@@ -23,11 +23,12 @@ struct segments {
 	struct segment *closed; ///< the oldest first
 	size_t n_closed, room_closed;
 	uint64_t closed_bytes;
-	uint64_t cut_at; ///< size of messages.pb that calls for the next one
-	bool torn;       ///< the file is longer than open.bytes
-	bool resync;     ///< occurrences were lost: the counters' values come before the next message
-	int error;       ///< of the last write, 0: it went well
-	int64_t lost;    ///< occurrences that the disk refused
+	uint64_t cut_at;      ///< size of messages.pb that calls for the next one
+	uint32_t keep_number; ///< segments from here on are not dropped: the aggregates are in the first of them
+	bool torn;            ///< the file is longer than open.bytes
+	bool resync;          ///< occurrences were lost: the counters' values come before the next message
+	int error;            ///< of the last write, 0: it went well
+	int64_t lost;         ///< occurrences that the disk refused
 	int64_t dropped_occurrences, dropped_segments;
 };
 
@@ -39,7 +40,7 @@ void segments_free(struct segments *segments);
 size_t segments_append(struct segments *segments, const uint8_t *data, size_t size, size_t least);
 /// Appends one message that must not be lost. @return 0 or a negative errno: nothing of it is in the file
 int segments_append_one(struct segments *segments, const uint8_t *data, size_t size);
-/// Before closing: makes room in messages.pb for `size` bytes more if that needs a new segment; then no more are cut.
+/// Before the aggregates of `size` bytes are appended: from the segment that they come into, none is dropped.
 void segments_closing(struct segments *segments, size_t size);
 int segments_sync(struct segments *segments);
 

@@ -100,6 +100,8 @@ static int fake_overview(void *context, uint8_t **ret, size_t *ret_size)
 	Condprof__DebugReportOverview overview = CONDPROF__DEBUG_REPORT_OVERVIEW__INIT;
 	CLEANUP_FREE char *text = malloc(session->padding + 1);
 
+	if (session->hold)
+		sem_wait(session->hold);
 	if (session->fail_overview)
 		return session->fail_overview;
 	memset(text, 'x', session->padding);
@@ -213,7 +215,8 @@ int fake_push_patiently(struct fake_session *session, int64_t n)
 	const Condprof__DebugReportMessage *message = make_occurrence(&occurrence, n);
 
 	atomic_fetch_add(&session->pushed, 1);
-	ck_assert_int_eq(recorder_wait_room(session->recorder, message, -1), 0);
+	if (recorder_wait_room(session->recorder, message, -1) != 0)
+		ck_abort_msg("waiting for room in vain");
 	return recorder_push(session->recorder, message);
 }
 

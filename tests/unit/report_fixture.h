@@ -7,6 +7,7 @@
 #include "daemon/report/store.h"
 #include "daemon/report/writer.h"
 
+#include <semaphore.h>
 #include <stdatomic.h>
 
 /// A new empty folder; valid until the next call.
@@ -29,7 +30,7 @@ struct fake_session {
 	size_t padding;                     ///< bytes of a text in every overview
 	size_t n_conditions;                ///< of the aggregates
 	int fail_aggregates, fail_overview; ///< negative errno to answer
-	int64_t (*lost)(struct fake_session *session);
+	sem_t *hold;                        ///< every overview waits for it first: holds the writer
 };
 
 struct report_source fake_source(struct fake_session *session);
