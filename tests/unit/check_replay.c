@@ -261,7 +261,7 @@ END_TEST
 START_TEST(test_large)
 {
 	for (int i = 1; i <= 3; i++) {
-		char name[8];
+		char name[16];
 
 		snprintf(name, sizeof(name), "%d.png", i);
 		write_picture(name, (uint8_t)i, 5000, 4000);
