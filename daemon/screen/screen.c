@@ -15,7 +15,7 @@ static struct uri_kinds kinds = {
 	.rows =
 		{
 			{"replay", &replay_screen_ops, NULL},
-#ifdef HAVE_X11_ENDS
+#ifdef HAVE_X11
 			{"x11", &x11_screen_ops, NULL},
 #else
 			{"x11", NULL, "is not built into this condprofd: configure it with --with-x11"},
@@ -27,7 +27,7 @@ static struct uri_kinds kinds = {
 	.names =
 		{
 			"replay",
-#ifdef HAVE_X11_ENDS
+#ifdef HAVE_X11
 			"x11",
 #endif
 		},

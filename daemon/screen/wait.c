@@ -56,7 +56,7 @@ int wait_start_thread(pthread_t *ret, const char *name, void *(*run)(void *argum
 
 // Both sides hold a reference; the one that lets go last frees it.
 struct blocking_call {
-	const struct blocking_work *work;
+	struct blocking_work work;
 	void *argument;
 	int done_fd; // eventfd
 	pthread_mutex_t lock;
@@ -80,7 +80,7 @@ static struct blocking_call *call_new(const struct blocking_work *work, void *ar
 		free(call);
 		return NULL;
 	}
-	call->work = work;
+	call->work = *work;
 	call->argument = argument;
 	call->socket_fd = -1;
 	call->references = 2;
@@ -121,7 +121,7 @@ int blocking_on_socket(struct blocking_call *call, int fd)
 static void *call_thread(void *argument)
 {
 	struct blocking_call *call = argument;
-	const struct blocking_work *work = call->work;
+	const struct blocking_work *work = &call->work;
 	struct error error = {0};
 	void *value = NULL;
 	int result = work->run(call, call->argument, &value, &error);

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "config.h"
+
+#include "daemon/screen/x11_format.h"
+
+#include <errno.h>
+
+static int init_channel(struct x11_format *format, size_t index, uint32_t mask)
+{
+	if (mask == 0)
+		return -ENOTSUP;
+	unsigned shift = (unsigned)__builtin_ctz(mask);
+	uint32_t top = mask >> shift;
+	if (top >= 1U << X11_CHANNEL_BITS_MAX || (top & (top + 1)) != 0)
+		return -ENOTSUP; // too wide, or with a hole
+	format->channels[index].mask = mask;
+	format->channels[index].shift = shift;
+	for (uint32_t value = 0; value <= top; value++)
+		format->channels[index].value[value] = (uint8_t)((value * 255 + top / 2) / top);
+	return 0;
+}
+
+int x11_format_init(struct x11_format *format, int bits_per_pixel, int pad_bits, bool big_endian, uint32_t red_mask,
+		    uint32_t green_mask, uint32_t blue_mask)
+{
+	uint32_t all = red_mask | green_mask | blue_mask;
+	bool known = bits_per_pixel == 16 || bits_per_pixel == 24 || bits_per_pixel == 32;
+
+	if (!known || (pad_bits != 8 && pad_bits != 16 && pad_bits != 32))
+		return -ENOTSUP;
+	if (bits_per_pixel < 32 && all >> bits_per_pixel != 0)
+		return -ENOTSUP;
+	format->bits_per_pixel = bits_per_pixel;
+	format->pad_bits = pad_bits;
+	format->big_endian = big_endian;
+	format->direct = bits_per_pixel == 32 && !big_endian && red_mask == 0xff0000 && green_mask == 0xff00 &&
+			 blue_mask == 0xff;
+	int r = init_channel(format, 0, blue_mask);
+	if (r == 0)
+		r = init_channel(format, 1, green_mask);
+	return r == 0 ? init_channel(format, 2, red_mask) : r;
+}
+
+ptrdiff_t x11_format_stride(const struct x11_format *format, int width)
+{
+	ptrdiff_t bits = (ptrdiff_t)width * format->bits_per_pixel;
+
+	return (bits + format->pad_bits - 1) / format->pad_bits * format->pad_bits / 8;
+}
+
+// Called with constants for the first two, so that a loop is made for each.
+static inline uint32_t load(int bytes, bool big_endian, const uint8_t *pixel)
+{
+	uint32_t value = 0;
+
+	for (int i = 0; i < bytes; i++)
+		value |= (uint32_t)pixel[i] << 8 * (big_endian ? bytes - 1 - i : i);
+	return value;
+}
+
+static inline void convert_row(const struct x11_format *format, int bytes, bool big_endian, const uint8_t *from,
+			       uint8_t *to, int width)
+{
+	for (int x = 0; x < width; x++, from += bytes, to += 4) {
+		uint32_t pixel = load(bytes, big_endian, from);
+
+		for (int i = 0; i < 3; i++)
+			to[i] = format->channels[i]
+					.value[(pixel & format->channels[i].mask) >> format->channels[i].shift];
+		to[3] = 0xff;
+	}
+}
+
+void x11_format_convert(const struct x11_format *format, const uint8_t *pixels, struct picture *picture)
+{
+	ptrdiff_t stride = x11_format_stride(format, picture->width);
+	int bytes = format->bits_per_pixel / 8, width = picture->width;
+
+	for (int y = 0; y < picture->height; y++) {
+		const uint8_t *from = pixels + y * stride;
+		uint8_t *to = picture->pixels + y * picture->stride;
+
+		if (bytes == 2)
+			format->big_endian ? convert_row(format, 2, true, from, to, width)
+					   : convert_row(format, 2, false, from, to, width);
+		else if (bytes == 3)
+			format->big_endian ? convert_row(format, 3, true, from, to, width)
+					   : convert_row(format, 3, false, from, to, width);
+		else
+			format->big_endian ? convert_row(format, 4, true, from, to, width)
+					   : convert_row(format, 4, false, from, to, width);
+	}
+}
