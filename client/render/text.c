@@ -128,7 +128,7 @@ static void print_share_of_whole(struct render *render, const struct line *line,
 	double part = MIN(MAX((double)line->ns / (double)whole_ns, 0), 1);
 	fprintf(render->out, "  %7s", format_share(part, share));
 	int width = render->style.width ? render->style.width - used - 11 : BAR_WIDTH;
-	if (width >= 4 && line->ns > 0) {
+	if (width >= 4 && part * MIN(width, BAR_WIDTH) * 8 >= 0.5) {
 		fputs("  ", render->out);
 		print_bar(render, part, MIN(width, BAR_WIDTH));
 	}

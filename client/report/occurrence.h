@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// The occurrences of a report, one after the other: screen events and trigger events alike, in constant memory.
+#ifndef CONDPROF_REPORT_OCCURRENCE_H
+#define CONDPROF_REPORT_OCCURRENCE_H
+
+#include "client/report/report.h"
+
+/// A condition's part in an occurrence.
+struct occurrence_condition {
+	int64_t id;
+	bool fulfilled;
+	struct maybe duration_ns;
+	bool has_confidence, has_value;
+	double confidence; ///< 0 to 1
+	double value;      ///< number conditions: what was read
+};
+
+struct occurrence {
+	int64_t event_id;
+	int64_t at_ns; ///< its actions were done, since the session's start
+	struct maybe pass, detecting_ns, checking_ns, acting_ns;
+	size_t n_conditions;
+	const struct occurrence_condition *conditions;
+	size_t n_counters, n_states, n_actions;
+	Condprof__CounterStateChange *const *counters;
+	Condprof__EventStateChange *const *states;
+	Condprof__ActionResult *const *actions;
+};
+
+/// Whether a message is an occurrence that fits the query (`last` apart).
+bool occurrence_fits(const Condprof__DebugReportMessage *message, const struct report_query *query);
+
+/// Unpacks a message that came from outside; NULL: damaged.
+Condprof__DebugReportMessage *report_message_unpack(const uint8_t *data, size_t size);
+
+/// Calls `each` for every occurrence of the source that fits; stops when it does not return 0, and returns that.
+/// @param report damage is noted in it
+int report_each_occurrence(struct report_source *source, struct report *report, const struct report_query *query,
+			   int (*each)(void *context, const struct occurrence *occurrence), void *context,
+			   struct error *error);
+
+#endif

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes the report folders below tests/data/reports: reports of every shape that the client has to read, by hand and not
+by the daemon, so that a mistake of one doesn't hide in the other.
+
+    PYTHONPATH=tests/support:BUILD/tests/support python3 tests/support/make_reports.py FOLDER
+
+tests/unit/check_report reads them; the .json files beside them say what has to come out.
+    many FOLDER N     a report of N occurrences, for tests of size
+"""
+
+import math
+import pathlib
+import sys
+
+import report_pb2 as report
+import scenario_pb2 as scenario
+
+MS = 1_000_000
+SECOND = 1_000_000_000
+MINUTE = 60 * SECOND
+HOUR = 3600 * SECOND
+STARTED = 1_772_367_296_789 * MS  # 2026-03-01T12:14:56.789Z
+
+
+def delimited(message):
+    body = message if isinstance(message, bytes) else message.SerializeToString()
+    out, length = bytearray(), len(body)
+    while length >= 0x80:
+        out.append(length & 0x7f | 0x80)
+        length >>= 7
+    out.append(length)
+    return bytes(out) + body
+
+
+def bucket(duration_ns):
+    """Index i with 2^(i/8) < d <= 2^((i+1)/8), by whole numbers: d^8 lies in (2^i, 2^(i+1)]."""
+    return max((duration_ns ** 8 - 1).bit_length() - 1, 0)
+
+
+def histogram(durations):
+    counts = {}
+    message = report.Histogram(zero=0, overflow=0)
+    for duration in durations:
+        if duration == 0:
+            message.zero += 1
+        elif duration > 2 ** 36:
+            message.overflow += 1
+        else:
+            counts[bucket(duration)] = counts.get(bucket(duration), 0) + 1
+    if counts:
+        message.first_bucket = min(counts)
+        message.buckets.extend(counts.get(i, 0) for i in range(min(counts), max(counts) + 1))
+    return message
+
+
+def timing(number, durations, fulfilled=0):
+    return report.ConditionTiming(
+        condition_id=number, check_count=len(durations), fulfilled_count=fulfilled, total_duration_ns=sum(durations),
+        min_duration_ns=min(durations, default=0), max_duration_ns=max(durations, default=0))
+
+
+def detail(number, durations, max_pass=None, max_at_ns=None, **more):
+    message = report.ConditionDetail(
+        condition_id=number, sum_of_squares_ns2=math.fsum(float(d) * d for d in durations),
+        histogram=histogram(durations), reused_count=0, reused_duration_ns=0, shared_duration_ns=0, **{})
+    if durations:
+        message.max_pass, message.max_at_ns = max_pass or durations.index(max(durations)) + 1, max_at_ns or 5 * SECOND
+    for name, value in more.items():
+        setattr(message, name, value)
+    return message
+
+
+def closing(timings, details=None, **more):
+    message = report.DebugReportMessage(relative_timestamp_ms=0,
+                                        condition_profile=report.ConditionProfile(conditions=timings))
+    if details is not None:
+        message.condition_details.CopyFrom(report.ConditionDetails(conditions=details, **more))
+    return message
+
+
+def area(x, y, width, height):
+    return scenario.Area(x=x, y=y, width=width, height=height)
+
+
+def kiosk():
+    """Two screen events, two trigger events; ids given on some."""
+    image = scenario.ImageCondition(file='popup.png', pixels_digest=1, width=40, height=20)
+    return scenario.Scenario(
+        name='kiosk login', id=7, screen='x11::0', input='x11::0', rate=scenario.Rate(passes=10, per_ns=SECOND),
+        counters=[scenario.Counter(name='retries', initial_value=0)],
+        screen_events=[
+            scenario.Event(name='close popup', id=1, cooldown_ns=500 * MS, conditions=[
+                scenario.Condition(name='popup', id=1, image=image),
+                scenario.Condition(name='orange', id=2, color=scenario.ColorCondition(rgb=0xff8800, area=area(0, 0, 9, 9))),
+            ]),
+            scenario.Event(name='error', id=40, id_given=True, conditions=[
+                scenario.Condition(name='error icon', id=41, id_given=True, image=image),
+                scenario.Condition(name='restart', id=3, image=image),
+            ]),
+        ],
+        trigger_events=[
+            scenario.Event(name='give up', id=2, match=scenario.MATCH_ANY, conditions=[
+                scenario.Condition(name='30 s', id=4, timer=scenario.TimerCondition(duration_ns=30 * SECOND)),
+                scenario.Condition(name='retries', id=5, counter=scenario.CounterCondition(counter='retries')),
+            ]),
+            scenario.Event(name='told', id=3, enabled=False, conditions=[
+                scenario.Condition(name='go', id=6, broadcast=scenario.BroadcastCondition(broadcast='go')),
+            ]),
+        ])
+
+
+DURATIONS = {
+    1: [8 * MS + 1000 * i for i in range(100)],
+    2: [100 + i for i in range(10)],
+    41: [25 * MS + 20_000 * i for i in range(89)] + [312 * MS],
+    3: [],
+    4: [0] * 60 + [55] * 40,
+    5: [61] * 40,
+    6: [],
+}
+
+
+def occurrence(number, event_id, at, acting, passes, trigger=False, **more):
+    kind = report.TriggerEventMessage if trigger else report.ImageEventMessage
+    message = kind(event_id=event_id, checking_ns=8_200_000, detecting_ns=900 * MS)
+    setattr(message, 'pass', passes)
+    if not trigger:
+        message.duration_ms, message.frame_number = 8, passes
+    for name, value in more.items():
+        getattr(message, name).extend(value)
+    result = report.DebugReportMessage(relative_timestamp_ms=at // MS, detected_at_ns=at - acting,
+                                       actions_completed_at_ns=at)
+    (result.trigger_event if trigger else result.image_event).CopyFrom(message)
+    return result
+
+
+def kiosk_messages():
+    click = report.ActionResult(kind=report.ACTION_CLICK, x=120, y=-4, duration_ns=50 * MS)
+    found = report.ImageConditionResult(condition_id=1, duration_ms=8, duration_ns=8_150_000, confidence_rate=0.97,
+                                        is_fulfilled=True)
+    orange = report.ImageConditionResult(condition_id=2, duration_ms=0, duration_ns=104, confidence_rate=0,
+                                         is_fulfilled=False, no_confidence=True)
+    retry = report.CounterStateChange(name='retries', old_value=0, new_value=1)
+    return [
+        report.DebugReportMessage(relative_timestamp_ms=0, counters_init=report.CountersInitMessage(
+            counters=[report.CounterInit(name='retries', initial_value=0)])),
+        occurrence(1, 1, 2 * SECOND, 50 * MS, 20, condition_results=[found, orange], counter_changes=[retry],
+                   actions=[click, report.ActionResult(kind=report.ACTION_COUNTER, duration_ns=0)]),
+        occurrence(2, 1, 3040 * MS, 226 * MS, 30, condition_results=[found],
+                   event_state_changes=[report.EventStateChange(event_id=3, new_value=True)],
+                   actions=[report.ActionResult(kind=report.ACTION_CLICK, skipped=True)]),
+        occurrence(3, 2, 137 * SECOND + 40 * MS, 30 * SECOND, 41, trigger=True,
+                   condition_results=[report.TriggerConditionResult(condition_id=4, is_fulfilled=True, duration_ns=55)],
+                   actions=[report.ActionResult(kind=report.ACTION_PAUSE, duration_ns=30 * SECOND)]),
+        report.DebugReportMessage(relative_timestamp_ms=140_000, gap=report.Gap(at_ns=140 * SECOND, duration_ns=190 * SECOND)),
+        occurrence(4, 2, HOUR + 5 * MINUTE, 1, 99, trigger=True,
+                   condition_results=[report.TriggerConditionResult(condition_id=5, is_fulfilled=True, duration_ns=61)],
+                   actions=[report.ActionResult(kind=report.ACTION_STOP, duration_ns=1)]),
+    ]
+
+
+def kiosk_closing():
+    passes = [9 * MS + 1000 * i for i in range(99)] + [330 * MS]
+    return closing(
+        [timing(1, DURATIONS[1], 2), timing(2, DURATIONS[2]), timing(3, []), timing(4, DURATIONS[4], 1),
+         timing(5, DURATIONS[5], 1), timing(6, []), timing(41, DURATIONS[41])],
+        [detail(1, DURATIONS[1], shared_duration_ns=90 * MS), detail(2, DURATIONS[2], short_circuited_count=90),
+         detail(3, [], short_circuited_count=90), detail(4, DURATIONS[4]),
+         detail(5, DURATIONS[5], short_circuited_count=60), detail(6, []),
+         detail(41, DURATIONS[41], max_pass=77, max_at_ns=9 * SECOND, reused_count=12, reused_duration_ns=600,
+                not_evaluable_count=3, not_evaluable_why='the area lies outside the frame')],
+        events=[
+            report.EventDetail(event_id=1, evaluated=100, fulfilled=2, disabled=0, cooling_down=10, ended_before=0,
+                               first_ns=2 * SECOND, last_ns=3040 * MS, detecting_ns=1800 * MS, checking_ns=16_400_000,
+                               acting_ns=276 * MS),
+            report.EventDetail(event_id=2, evaluated=100, fulfilled=2, disabled=0, cooling_down=0, ended_before=0,
+                               first_ns=137_040 * MS, last_ns=65 * MINUTE, detecting_ns=1800 * MS, checking_ns=200,
+                               acting_ns=30 * SECOND + 1),
+            report.EventDetail(event_id=3, evaluated=0, fulfilled=0, disabled=110, cooling_down=0, ended_before=0,
+                               detecting_ns=0, checking_ns=0, acting_ns=0),
+            report.EventDetail(event_id=40, evaluated=90, fulfilled=0, disabled=0, cooling_down=0, ended_before=2,
+                               detecting_ns=0, checking_ns=0, acting_ns=0),
+        ],
+        pass_time=histogram(passes), pass_time_min_ns=min(passes), pass_time_max_ns=max(passes))
+
+
+def kiosk_time(duration):
+    conditions = sum(sum(d) for d in DURATIONS.values())
+    actions = 30 * SECOND + 276 * MS + 1
+    engine, frame_wait, frame_get, safety, waiting, other = 40 * MS, 3 * SECOND, 120 * MS, 0, 0, 1_234_567
+    processing = conditions + actions + engine
+    return report.SessionTime(
+        duration_ns=duration, frame_wait_ns=frame_wait, frame_get_ns=frame_get, processing_ns=processing,
+        conditions_ns=conditions, actions_ns=actions, pauses_ns=30 * SECOND, engine_ns=engine,
+        limiter_wait_ns=duration - frame_wait - frame_get - processing - safety - waiting - other, safety_wait_ns=safety,
+        report_wait_ns=waiting, other_ns=other)
+
+
+def kiosk_overview(**more):
+    duration = HOUR + 5 * MINUTE + 7 * SECOND
+    time = kiosk_time(duration)
+    message = report.DebugReportOverview(
+        scenario_id=7, duration_ms=duration // MS, frame_count=100, average_frame_processing_duration_ms=330,
+        image_event_fulfilled_count=2, trigger_event_fulfilled_count=2, counters_name=['retries'],
+        active_detection_duration_ns=time.processing_ns, execution_limiter_wait_duration_ns=time.limiter_wait_ns,
+        session_id=12, state=report.FINISHED, reason=report.REASON_STOP_ACTION, reason_text='gave up',
+        result=report.SESSION_FAILED, started_unix_ns=STARTED, ended_unix_ns=STARTED + duration + 190 * SECOND,
+        scenario_name='kiosk login', frames=98, missed_passes=3, lost_occurrences=5, clock_pair_ns=62, time=time,
+        gaps=[report.Gap(at_ns=140 * SECOND, duration_ns=190 * SECOND)], gap_count=1, frame_width=1280, frame_height=800)
+    for name, value in more.items():
+        setattr(message, name, value)
+    return message
+
+
+def write(path, scenario_message=None, overview=None, checkpoint=None, messages=(), tail=b'', segments=()):
+    path.mkdir(parents=True, exist_ok=True)
+    if scenario_message is not None:
+        (path / 'scenario.pb').write_bytes(
+            scenario_message if isinstance(scenario_message, bytes) else scenario_message.SerializeToString())
+    if overview is not None:
+        (path / 'overview.pb').write_bytes(delimited(overview))
+    if checkpoint is not None:
+        (path / 'checkpoint.pb').write_bytes(b''.join(delimited(message) for message in checkpoint))
+    for number, segment in enumerate(segments, 1):
+        (path / f'messages.{number:04d}.pb').write_bytes(b''.join(delimited(message) for message in segment))
+    if messages or tail:
+        (path / 'messages.pb').write_bytes(b''.join(delimited(message) for message in messages) + tail)
+
+
+def finished(path):
+    messages = kiosk_messages()
+    # The closing message goes before occurrences that were still queued; the oldest are in a segment of their own.
+    write(path, kiosk(), kiosk_overview(), segments=[messages[:2]],
+          messages=messages[2:-1] + [kiosk_closing()] + messages[-1:])
+
+
+def first_shape(path):
+    """As the first reports were: no times in nanoseconds, no profile; nothing of ours, no scenario beside it."""
+    write(path, overview=report.DebugReportOverview(
+        scenario_id=3, duration_ms=61_000, frame_count=600, average_frame_processing_duration_ms=4,
+        image_event_fulfilled_count=1, trigger_event_fulfilled_count=0, counters_name=['n']), messages=[
+            report.DebugReportMessage(relative_timestamp_ms=0, counters_init=report.CountersInitMessage(
+                counters=[report.CounterInit(name='n', initial_value=2)])),
+            report.DebugReportMessage(relative_timestamp_ms=1500, image_event=report.ImageEventMessage(
+                event_id=11, duration_ms=7, frame_number=15, condition_results=[report.ImageConditionResult(
+                    condition_id=21, duration_ms=6, confidence_rate=0.93, is_fulfilled=True)],
+                counter_changes=[report.CounterStateChange(name='n', old_value_deprecated=2, new_value_deprecated=3)])),
+        ])
+
+
+def timed_shape(path):
+    """As its extension by timing wrote them: fields 5 to 9, nothing of ours."""
+    message = closing([timing(1, [5 * MS] * 4, 1), timing(2, []), timing(9, [100] * 3)])
+    occurred = report.DebugReportMessage(
+        relative_timestamp_ms=1500, detected_at_ns=1_400 * MS, actions_completed_at_ns=1_500_250_000,
+        image_event=report.ImageEventMessage(event_id=1, duration_ms=7, frame_number=15, condition_results=[
+            report.ImageConditionResult(condition_id=1, duration_ms=6, confidence_rate=1, is_fulfilled=True)]))
+    write(path, kiosk(), report.DebugReportOverview(
+        scenario_id=7, duration_ms=4000, frame_count=40, average_frame_processing_duration_ms=5,
+        image_event_fulfilled_count=1, trigger_event_fulfilled_count=0,
+        active_detection_duration_ns=210 * MS, execution_limiter_wait_duration_ns=3_500 * MS), messages=[occurred, message])
+
+
+def torn(path):
+    """Interrupted: no overview, a checkpoint, and the last message cut off."""
+    overview = kiosk_overview(state=report.RUNNING, reason=report.REASON_NONE)
+    for name in ('result', 'ended_unix_ns', 'reason_text'):
+        overview.ClearField(name)
+    messages = kiosk_messages()
+    write(path, kiosk(), checkpoint=[overview, kiosk_closing()], messages=messages[:3], tail=delimited(messages[3])[:20])
+
+
+def empty(path):
+    """Interrupted before its first checkpoint."""
+    write(path, kiosk())
+    (path / 'messages.pb').write_bytes(b'')
+
+
+def never_checked(path):
+    """Ended before its first pass."""
+    overview = kiosk_overview(frame_count=0, frames=0, missed_passes=0, lost_occurrences=0, reason=report.REASON_STOPPED,
+                              result=report.SESSION_OK)
+    overview.ClearField('reason_text')
+    overview.ClearField('gaps')
+    overview.gap_count = 0
+    overview.time.CopyFrom(report.SessionTime(
+        duration_ns=0, frame_wait_ns=0, frame_get_ns=0, processing_ns=0, conditions_ns=0, actions_ns=0, pauses_ns=0,
+        engine_ns=0, limiter_wait_ns=0, safety_wait_ns=0, report_wait_ns=0, other_ns=0))
+    numbers = (1, 2, 3, 4, 5, 6, 41)
+    write(path, kiosk(), overview, messages=[closing([timing(n, []) for n in numbers], [detail(n, []) for n in numbers],
+                                                     pass_time=histogram([]))])
+
+
+def hostile(path):
+    """Names that would steer a terminal, ids that repeat, counts that can't be, bytes that are no UTF-8."""
+    big = 2 ** 63 - 1
+    names = ['\x1b[31mred\x1b[0m\n2nd line', '漢字カタカナ', 'a\u202eb\u200bc', 'e\u0301\u0302 combined', '<script>"\\',
+             'BAD!', 'x' * 256, '']
+    message = scenario.Scenario(name='\x1b]0;title\x07BAD!', id=-1, screen_events=[scenario.Event(
+        name=names[0], id=1, conditions=[scenario.Condition(name=name, id=min(i + 1, 6), color=scenario.ColorCondition())
+                                         for i, name in enumerate(names)]),
+        scenario.Event(name='BAD!', id=1)])
+    data = message.SerializeToString().replace(b'BAD!', b'b\xff\xc0\xaf')
+    overview = kiosk_overview(duration_ms=-5, frame_count=-3, frames=big, lost_occurrences=-1, reason_text='\x1b[2J',
+                              gap_count=-4, started_unix_ns=big, ended_unix_ns=-big)
+    overview.time.CopyFrom(report.SessionTime(duration_ns=-7, frame_wait_ns=big, processing_ns=-big))
+    wrong = report.Histogram(zero=-1, first_bucket=280, buckets=[1] * 300, overflow=big)
+    full = report.Histogram(zero=big, first_bucket=0, buckets=[big], overflow=big)
+    write(path, data, overview, messages=[
+        occurrence(1, 77, 5, 9, 1, condition_results=[report.ImageConditionResult(condition_id=88, confidence_rate=float('nan'))],
+                   counter_changes=[report.CounterStateChange(name='\x1b[5m', old_value=float('inf'), new_value=1e300)],
+                   event_state_changes=[report.EventStateChange(event_id=99, new_value=False)]),
+        b'\xff\xff\xff no message',
+        closing([report.ConditionTiming(condition_id=1, check_count=-4, fulfilled_count=-1, total_duration_ns=-big),
+                 report.ConditionTiming(condition_id=2, check_count=1, total_duration_ns=big, max_duration_ns=big),
+                 report.ConditionTiming(condition_id=2, check_count=9, total_duration_ns=9),
+                 report.ConditionTiming(condition_id=3, check_count=2, total_duration_ns=big, max_duration_ns=big),
+                 report.ConditionTiming(condition_id=1000, check_count=1, total_duration_ns=3)],
+                [report.ConditionDetail(condition_id=2, histogram=wrong, sum_of_squares_ns2=float('nan')),
+                 report.ConditionDetail(condition_id=3, histogram=full, sum_of_squares_ns2=-1.0)],
+                events=[report.EventDetail(event_id=555, evaluated=-3, fulfilled=5, first_ns=big, last_ns=-big)]),
+    ])
+
+
+def many(path, count):
+    messages = kiosk_messages()
+    path.mkdir(parents=True, exist_ok=True)
+    write(path, kiosk(), kiosk_overview())
+    one = occurrence(1, 1, 2 * SECOND, 50 * MS, 20, condition_results=messages[1].image_event.condition_results,
+                     actions=messages[1].image_event.actions)
+    with open(path / 'messages.pb', 'wb') as out:
+        out.write(delimited(kiosk_closing()))
+        for number in range(count):
+            one.actions_completed_at_ns = number * 10 * MS + SECOND
+            one.detected_at_ns = one.actions_completed_at_ns - 50 * MS
+            setattr(one.image_event, 'pass', number + 1)
+            out.write(delimited(one))
+
+
+SHAPES = {'finished': finished, 'first-shape': first_shape, 'timed-shape': timed_shape, 'torn': torn, 'empty': empty,
+          'never-checked': never_checked, 'hostile': hostile}
+
+if __name__ == '__main__':
+    if sys.argv[1] == 'many':
+        many(pathlib.Path(sys.argv[2]), int(sys.argv[3]))
+    else:
+        for name, maker in SHAPES.items():
+            maker(pathlib.Path(sys.argv[1]) / name)
