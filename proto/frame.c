@@ -167,7 +167,7 @@ static ssize_t wire_field_read(const uint8_t *data, size_t size, struct wire_fie
 	uint64_t tag = 0, value = 0;
 	int header = varint_read(data, size, &tag), more = 0;
 
-	if (header <= 0 || tag > UINT32_MAX)
+	if (header <= 0 || tag > UINT32_MAX || tag >> 3 == 0) // no field has the number 0
 		return -EBADMSG;
 	size_t left = size - (size_t)header, payload = 0;
 

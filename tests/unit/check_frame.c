@@ -146,6 +146,7 @@ START_TEST(unpack_says_why)
 	ck_assert_int_eq(unpack_request("\x08", 1, &capped), -EBADMSG);
 	ck_assert_int_eq(unpack_request("\x0b", 1, &capped), -EBADMSG);      // groups are not ours
 	ck_assert_int_eq(unpack_request("\x0a\x01x", 3, &capped), -EBADMSG); // id as bytes
+	ck_assert_int_eq(unpack_request("\x00\x01", 2, &capped), -EBADMSG);  // no field has the number 0
 }
 END_TEST
 
