@@ -155,7 +155,6 @@ static void reloaded(struct job *job)
 			 control->configuration_path);
 	}
 	reload->life->reloading = false;
-	notify_ready();
 	free(reload->mistakes);
 	free(reload);
 }
@@ -166,7 +165,6 @@ static void begin_reload(struct control_life *life)
 
 	if (!reload)
 		return;
-	notify_reloading();
 	life->reloading = true;
 	reload->life = life;
 	reload->job.run = run_reload;

@@ -547,7 +547,7 @@ static int create_folder(struct session_entry *entry, struct report_files **ret,
 	if (r < 0)
 		return error_set(error, CONDPROF__CODE__INTERNAL, -r, "cannot encode the kept scenario: %s",
 				 strerror(-r));
-	return store_create(entry->sessions->control->store, record->id, kept, size,
+	return store_create(entry->sessions->control->store, entry->made.id, kept, size,
 			    session_reserve_bytes(entry->scenario), ret, error);
 }
 

@@ -6,45 +6,57 @@
 #include "daemon/system/notify.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 
 void notify_ready(void)
 {
 	sd_notify(0, "READY=1");
 }
 
-void notify_reloading(void)
+/// sd_notify() waits while the service manager's queue is full, and the control thread must not: a line that finds no
+/// room is dropped, the next one tells the same or better.
+static void notify_now(const char *line)
 {
-	struct timespec now;
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t length = path ? strlen(path) : 0;
+	CLEANUP_CLOSE int fd = -1;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+	if (length < 2 || length >= sizeof(address.sun_path) || (path[0] != '/' && path[0] != '@'))
+		return;
+	memcpy(address.sun_path, path, length);
+	if (path[0] == '@')
+		address.sun_path[0] = 0;
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0)
+		sendto(fd, line, strlen(line), MSG_NOSIGNAL, (struct sockaddr *)&address,
+		       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + (path[0] == '/')));
 }
 
 void notify_stopping(void)
 {
-	sd_notify(0, "STOPPING=1");
+	notify_now("STOPPING=1");
 }
 
 void notify_status(const char *format, ...)
 {
-	char text[256];
+	char line[256] = "STATUS=";
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
+	vsnprintf(line + strlen(line), sizeof(line) - strlen(line), format, arguments);
 	va_end(arguments);
-	sd_notifyf(0, "STATUS=%s", text);
+	notify_now(line);
 }
 
 void notify_watchdog(void)
 {
-	sd_notify(0, "WATCHDOG=1");
+	notify_now("WATCHDOG=1");
 }
 
 int64_t notify_watchdog_interval_ns(void)

@@ -7,7 +7,6 @@
 #include "proto/errors.h"
 
 void notify_ready(void);
-void notify_reloading(void);
 void notify_stopping(void);
 /// A line for `systemctl status`.
 void notify_status(const char *format, ...) PRINTF_LIKE(1, 2);
