@@ -178,6 +178,7 @@ struct condition *maker_image(struct maker *maker, const char *name, bool presen
 	struct condition *condition = maker_condition(maker, name, CONDITION_IMAGE);
 
 	condition->present = present;
+	condition->search = CONDPROF__SEARCH__SEARCH_AREA;
 	return condition;
 }
 
