@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/support/engine_fakes.h"
 
-#include "proto/frame.h"
+#include "daemon/log/log.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -175,8 +175,10 @@ void maker_text(struct maker *maker, struct action *action, const char *literal,
 
 struct condition *maker_image(struct maker *maker, const char *name, bool present)
 {
+	static struct picture too_large = {.width = 20, .height = 20, .stride = 80}; // for its area, 10x10
 	struct condition *condition = maker_condition(maker, name, CONDITION_IMAGE);
 
+	condition->image.image = &too_large;
 	condition->present = present;
 	condition->search = CONDPROF__SEARCH__SEARCH_AREA;
 	return condition;
@@ -487,6 +489,46 @@ void stepped_clock_reset(int64_t step_ns)
 	stepped_clock_reads = 0;
 }
 
+struct ending *coupled_clock_stopped;
+int64_t coupled_clock_stop_at_ns;
+
+static int64_t coupled_now(struct engine_clock *clock)
+{
+	return clock->virtual_now_ns;
+}
+
+static int64_t coupled_now_at(struct engine_clock *clock, int64_t deadline_ns)
+{
+	(void)clock;
+	return deadline_ns;
+}
+
+static int coupled_wait(struct engine_clock *clock, int64_t deadline_ns, int wake_fd)
+{
+	bool stops = coupled_clock_stopped && coupled_clock_stop_at_ns < deadline_ns;
+	int64_t until = stops ? coupled_clock_stop_at_ns : deadline_ns;
+
+	(void)wake_fd;
+	if (until > clock->virtual_now_ns) {
+		stepped_clock_now_ns += until - clock->virtual_now_ns;
+		clock->virtual_now_ns = until;
+	}
+	if (!stops)
+		return 0;
+	ending_request(coupled_clock_stopped, CONDPROF__END_REASON__REASON_STOPPED,
+		       CONDPROF__SESSION_RESULT__SESSION_OK, NULL);
+	return 1;
+}
+
+void coupled_clock_init(struct engine_clock *clock)
+{
+	static const struct engine_clock_ops ops = {coupled_now, coupled_wait, coupled_now_at};
+
+	*clock = (struct engine_clock){.ops = &ops, .virtual_now_ns = NSEC_PER_SEC};
+	coupled_clock_stopped = NULL;
+	coupled_clock_stop_at_ns = 0;
+}
+
 int64_t aborting_clock(void)
 {
 	fprintf(stderr, "the measuring clock was read\n");
@@ -580,6 +622,7 @@ struct stage *stage_new(struct maker *maker)
 {
 	struct stage *stage = take(1, sizeof(*stage));
 
+	log_set_level(LOG_LEVEL_ERROR);
 	stage->maker = maker;
 	engine_clock_init_virtual(&stage->clock);
 	stage->detector = fake_detector_new(maker->scenario.n_conditions);
@@ -644,4 +687,28 @@ Condprof__EndReason stage_reason(struct stage *stage)
 
 	ending_get(&stage->ending, &reason);
 	return reason.reason;
+}
+
+static bool is_occurrence(const Condprof__DebugReportMessage *message)
+{
+	return message->payload_case == CONDPROF__DEBUG_REPORT_MESSAGE__PAYLOAD_IMAGE_EVENT ||
+	       message->payload_case == CONDPROF__DEBUG_REPORT_MESSAGE__PAYLOAD_TRIGGER_EVENT;
+}
+
+size_t stage_messages(void)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < recorder_state.count; i++)
+		count += is_occurrence(recorder_state.messages[i]);
+	return count;
+}
+
+const Condprof__DebugReportMessage *stage_message(size_t index)
+{
+	for (size_t i = 0; i < recorder_state.count; i++) {
+		if (is_occurrence(recorder_state.messages[i]) && index-- == 0)
+			return recorder_state.messages[i];
+	}
+	abort();
 }

@@ -109,6 +109,11 @@ extern int64_t stepped_clock_now_ns, stepped_clock_step_ns;
 extern int64_t stepped_clock_reads;
 int64_t stepped_clock(void);
 void stepped_clock_reset(int64_t step_ns);
+/// A virtual engine clock whose waits take their time on the stepped clock too. A wait that would pass `stop_at_ns` of
+/// `stopped` lasts until then, and the session is stopped.
+extern struct ending *coupled_clock_stopped;
+extern int64_t coupled_clock_stop_at_ns;
+void coupled_clock_init(struct engine_clock *clock);
 /// Nobody may read this one.
 int64_t aborting_clock(void);
 
@@ -153,5 +158,8 @@ bool stage_pass(struct stage *stage);
 struct stage *stage_free(struct stage *stage);
 int64_t stage_checks(struct stage *stage, uint32_t condition); ///< by the timing
 Condprof__EndReason stage_reason(struct stage *stage);
+/// The only message of an event so far; counters_init and gaps aside.
+const Condprof__DebugReportMessage *stage_message(size_t index); ///< the index-th occurrence
+size_t stage_messages(void);
 
 #endif
