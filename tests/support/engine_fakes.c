@@ -571,7 +571,7 @@ int recorder_push(struct recorder *recorder, const Condprof__DebugReportMessage 
 		abort();
 	condprof__debug_report_message__pack(message, packed);
 	if (r->counting_only) {
-		r->count++;
+		r->counted++;
 		return 0;
 	}
 	if (r->count == r->room) {

@@ -128,6 +128,7 @@ struct fake_recorder {
 	int64_t lost;
 	int64_t waits;
 	bool counting_only; ///< keeps nothing, allocates nothing
+	int64_t counted;    ///< messages, then
 };
 
 struct recorder;
