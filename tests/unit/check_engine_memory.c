@@ -38,7 +38,7 @@ static struct maker *steady(bool fulfilled)
 		maker_event(maker, "timer", true, true);
 		maker_timer(maker, "t", fulfilled ? 0 : INT64_MAX, true);
 		if (fulfilled)
-			maker_change(maker, CONDPROF__STATE_CHANGE__TOGGLE, NO_INDEX);
+			maker_change(maker, CONDPROF__STATE_CHANGE__TOGGLE, 0);
 		maker_event(maker, "counter", true, false);
 		maker_compare(maker, "c", "m", CONDPROF__COMPARISON__EQUAL, fulfilled ? 0 : 1);
 	}
