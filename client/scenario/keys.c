@@ -64,8 +64,8 @@ void say_found(struct scenario_file *file, const char *name, const char *expecte
 	} else if (value->type == NODE_LIST) {
 		node_error(file, value, "“%s”: expected %s, found a list", name, expected);
 	} else {
-		node_error(file, value, "“%s”: expected %s, found a mapping; a text with braces goes in quotes", name,
-			   expected);
+		node_error(file, value, "“%s”: expected %s, found a mapping%s", name, expected,
+			   value->flow ? "; a text with braces goes in quotes" : "");
 	}
 }
 
@@ -88,7 +88,11 @@ bool take_list(struct scenario_file *file, const char *name, const char *expecte
 {
 	if (value->type == NODE_LIST)
 		return true;
-	say_found(file, name, expected, value);
+	if (value->type == NODE_MAPPING)
+		node_error(file, value, "“%s”: expected %s, found a mapping%s", name, expected,
+			   value->flow ? "" : "; begin each item with “- ”");
+	else
+		say_found(file, name, expected, value);
 	return false;
 }
 
@@ -125,6 +129,18 @@ const struct key *key_find(const struct key_set *set, const char *name)
 	return NULL;
 }
 
+/// The word that is meant: the nearest one, or one that it begins (“warn”).
+static const char *meant_word(const char *word, const char *const *words, size_t count)
+{
+	size_t size = strlen(word);
+	const char *near = size <= 64 ? nearest_word(word, words, count) : NULL;
+
+	for (size_t i = 0; !near && size >= 2 && i < count; i++)
+		if (!strncmp(words[i], word, size))
+			near = words[i];
+	return near;
+}
+
 static const char *nearest_key(const struct key_set *set, const char *name)
 {
 	const char *names[32];
@@ -132,7 +148,7 @@ static const char *nearest_key(const struct key_set *set, const char *name)
 
 	for (size_t i = 0; i < count; i++)
 		names[i] = set->keys[i].name;
-	return nearest_word(name, names, count);
+	return meant_word(name, names, count);
 }
 
 static void list_keys(const struct key_set *set, char *out, size_t size)
@@ -153,7 +169,7 @@ static void say_unknown(struct scenario_file *file, const struct node *key, cons
 		return;
 	}
 	const char *elsewhere = set->elsewhere ? set->elsewhere(key->text) : NULL;
-	const char *near = key->size <= 64 ? nearest_key(set, key->text) : NULL;
+	const char *near = nearest_key(set, key->text);
 	name_text(key->text, word);
 	if (key->size == 0)
 		node_error(file, key, "a key is missing before the “:”");
@@ -305,7 +321,7 @@ bool take_word(struct scenario_file *file, const char *name, const struct word *
 		}
 		list[count] = words[count].text;
 	}
-	const char *near = value->size <= 64 ? nearest_word(text, list, count) : NULL;
+	const char *near = meant_word(text, list, count);
 	node_error(file, value, "“%s”: expected %s, found “%s”%s%s%s", name, expected, name_text(text, found),
 		   near ? "; did you mean “" : "", near ? near : "", near ? "”?" : "");
 	return false;

@@ -80,10 +80,25 @@ static uint32_t line_of(const struct scenario_file *file, const struct node *nod
 	return line;
 }
 
+/// "are “a”, “b” and 7 more"
+static const char *list_names(const struct names *names, char *out, size_t size)
+{
+	char word[QUOTED_BYTES];
+	size_t used = (size_t)snprintf(out, size, names->count == 1 ? "is" : "are");
+	uint32_t shown = MIN(names->count, 4U);
+
+	for (uint32_t i = 0; i < shown && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s “%s”", i > 0 ? "," : "",
+					 name_text(names->list[i], word));
+	if (names->count > shown && used < size)
+		snprintf(out + used, size - used, " and %u more", names->count - shown);
+	return out;
+}
+
 static void say_unknown_name(struct scenario_file *file, const struct node *node, const char *what, const char *name,
 			     const struct names *names)
 {
-	char word[QUOTED_BYTES], near_word[QUOTED_BYTES];
+	char word[QUOTED_BYTES], near_word[QUOTED_BYTES], list[320];
 
 	if (!diagnostics_wanted(&file->diagnostics)) {
 		node_error(file, node, "unknown name"); // only counted
@@ -96,7 +111,8 @@ static void say_unknown_name(struct scenario_file *file, const struct node *node
 	else if (names->count == 0)
 		node_error(file, node, "no %s “%s”: there is none at all", what, name_text(name, word));
 	else
-		node_error(file, node, "no %s “%s”", what, name_text(name, word));
+		node_error(file, node, "no %s “%s”; there %s", what, name_text(name, word),
+			   list_names(names, list, sizeof(list)));
 }
 
 static void use_counter(struct scenario_file *file, const struct node *node, const char *name)

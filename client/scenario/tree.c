@@ -119,7 +119,7 @@ static void take_scalar(struct builder *builder, const yaml_event_t *event)
 	place(builder, node);
 }
 
-static void open_node(struct builder *builder, const yaml_event_t *event, enum node_type type)
+static void open_node(struct builder *builder, const yaml_event_t *event, enum node_type type, bool flow)
 {
 	if (builder->depth == TREE_DEPTH_MAX) {
 		say(builder, event, "lists and mappings are nested too deep: a scenario needs no more than 7");
@@ -127,6 +127,9 @@ static void open_node(struct builder *builder, const yaml_event_t *event, enum n
 		return;
 	}
 	struct node *node = new_node(builder, type, event);
+	if (!node)
+		return;
+	node->flow = flow;
 	place(builder, node);
 	builder->open[builder->depth++] = (struct frame){node, builder->count};
 }
@@ -214,11 +217,11 @@ static bool take_event(struct builder *builder, const yaml_event_t *event)
 		break;
 	case YAML_SEQUENCE_START_EVENT:
 		check_properties(builder, event, event->data.sequence_start.anchor, event->data.sequence_start.tag);
-		open_node(builder, event, NODE_LIST);
+		open_node(builder, event, NODE_LIST, event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE);
 		break;
 	case YAML_MAPPING_START_EVENT:
 		check_properties(builder, event, event->data.mapping_start.anchor, event->data.mapping_start.tag);
-		open_node(builder, event, NODE_MAPPING);
+		open_node(builder, event, NODE_MAPPING, event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE);
 		break;
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
@@ -247,7 +250,6 @@ static const struct {
 	{"did not find expected node content", "a value was expected here"},
 	{"did not find expected <document start>", "nothing may follow here: mind the indentation of this line"},
 	{"could not find expected ':'", "a “:” was expected after the key: “key: value”, with a space"},
-	{"found unexpected end of stream", "the file ends inside quotes: is a closing quote missing?"},
 	{"found unexpected document indicator", "“---” or “...” inside quotes: is a closing quote missing?"},
 	{"did not find expected comment or line break", "nothing may follow here; is the text meant to be in quotes?"},
 	{"did not find expected hexdecimal number", "hexadecimal digits were expected after the backslash"},
@@ -263,23 +265,8 @@ static const struct {
 	 "a directive (“%”): scenario files have none; put a text that begins with % in quotes"},
 };
 
-/// For “cannot start any token”, by the character.
-static const char *explain_start(char c)
-{
-	switch (c) {
-	case '\t':
-		return "a tab here: indent with spaces";
-	case '%':
-		return "a value cannot begin with %: put it in quotes";
-	case '@':
-	case '`':
-		return "a value cannot begin with @ or `: put it in quotes";
-	default:
-		return "nothing can begin with this character: put the text in quotes";
-	}
-}
-
-static char character_at(const struct source *source, size_t index)
+/// The text from a character on, to its line's end. "" at the end of a line.
+static const char *text_from(const struct source *source, size_t index, size_t *ret_size)
 {
 	uint32_t line, column;
 	size_t size;
@@ -293,30 +280,122 @@ static char character_at(const struct source *source, size_t index)
 		text += length;
 		size -= length;
 	}
-	return size > 0 ? *text : '\n';
+	*ret_size = size;
+	return text;
+}
+
+/// What cannot begin anything, by the character.
+static const char *explain_start(char c)
+{
+	switch (c) {
+	case '\t':
+		return "a tab here: indent with spaces";
+	case '>':
+	case '|':
+		return "a value cannot begin with an unquoted “>” or “|” here: put the comparison in quotes, \">= …\"";
+	default:
+		return "a value cannot begin with this character: put it in quotes";
+	}
+}
+
+/// "log:" and other values that end with a colon.
+static bool colon_ends_line(const char *text, size_t size)
+{
+	size_t after = size > 0 && text[0] == ':' ? 1 : 0;
+
+	while (after > 0 && after < size && text[after] == ' ')
+		after++;
+	return after > 0 && (after == size || text[after] == '#');
 }
 
 static const char *explain(const yaml_parser_t *parser, const struct source *source)
 {
 	const char *problem = parser->problem ? parser->problem : "broken";
 	const char *context = parser->context ? parser->context : "";
-	char c = character_at(source, parser->problem_mark.index);
+	size_t size;
+	const char *text = text_from(source, parser->problem_mark.index, &size);
 
 	if (!strcmp(problem, "found character that cannot start any token"))
-		return explain_start(c);
-	if (!strncmp(context, "while scanning a block scalar", 29) && (c == '=' || c == ' '))
+		return explain_start(size > 0 ? *text : ' ');
+	if (!strncmp(context, "while scanning a block scalar", 29) && size > 0 && (*text == '=' || *text == ' '))
 		return "an unquoted “>” begins a folded text: put the comparison in quotes, \">= …\"";
+	if (!strcmp(problem, "mapping values are not allowed in this context") && colon_ends_line(text, size))
+		return "a text that ends with “:” goes in quotes, as in \"log:\"";
 	for (size_t i = 0; i < ARRAY_SIZE(explanations); i++)
 		if (!strcmp(problem, explanations[i].theirs))
 			return explanations[i].ours;
 	return problem;
 }
 
-/// What no explanation fits: the text ends the tree.
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/// In a line a colour without quotes, which makes a comment of the rest: the place of its #, else NULL.
+static const char *find_bare_color(const char *text, size_t size)
+{
+	for (size_t i = 1; i + 3 < size; i++)
+		if (text[i] == '#' && (text[i - 1] == ' ' || text[i - 1] == '\t'))
+			return is_hex(text[i + 1]) && is_hex(text[i + 2]) && is_hex(text[i + 3]) ? text + i : NULL;
+	return NULL;
+}
+
+/// Whether a list or mapping in brackets broke because of a colour without quotes.
+static bool say_bare_color(struct builder *builder, const struct node *open)
+{
+	const struct source *source = builder->list->source;
+	uint32_t line, last, column;
+
+	source_position(source, open->start, &line, &column);
+	source_position(source, builder->parser.problem_mark.index, &last, &column);
+	for (; line <= last && line > 0; line++) {
+		size_t size;
+		const char *text = source_line_text(source, line, &size), *color = find_bare_color(text, size);
+
+		if (!color)
+			continue;
+		size_t index = source->lines[line - 1].character + count_characters(text, (size_t)(color - text));
+		diagnostics_add(builder->list, DIAGNOSTIC_ERROR, index, index + 1,
+				"an unquoted “#” begins a comment: put the colour in quotes");
+		return true;
+	}
+	return false;
+}
+
+/// Problems that are better seen where it began.
+static bool say_unclosed(struct builder *builder)
+{
+	const yaml_parser_t *parser = &builder->parser;
+
+	if (!parser->problem || !parser->context || strcmp(parser->problem, "found unexpected end of stream") != 0)
+		return false;
+	diagnostics_add(builder->list, DIAGNOSTIC_ERROR, parser->context_mark.index, parser->context_mark.index + 1,
+			"this quotation mark is never closed");
+	return true;
+}
+
+/// @param open the innermost list or mapping in brackets that isn't closed; NULL: none
+static void say_broken(struct builder *builder, const struct node *open)
+{
+	const struct source *source = builder->list->source;
+	size_t index = builder->parser.problem_mark.index;
+	const char *sentence = explain(&builder->parser, source);
+	uint32_t line, column;
+
+	if (!open) {
+		diagnostics_add(builder->list, DIAGNOSTIC_ERROR, index, index + 1, "%s", sentence);
+		return;
+	}
+	source_position(source, open->start, &line, &column);
+	diagnostics_add(builder->list, DIAGNOSTIC_ERROR, index, index + 1, "%s (the %s begins in line %u)", sentence,
+			open->type == NODE_LIST ? "list" : "mapping", line);
+}
+
+/// The text is no YAML: the tree ends here.
 static void take_failure(struct builder *builder)
 {
 	const yaml_parser_t *parser = &builder->parser;
-	size_t index = parser->problem_mark.index;
 
 	if (parser->error == YAML_MEMORY_ERROR) {
 		builder->out_of_memory = true;
@@ -327,8 +406,10 @@ static void take_failure(struct builder *builder)
 					"a character that YAML does not allow");
 		return;
 	}
-	diagnostics_add(builder->list, DIAGNOSTIC_ERROR, index, index + 1, "%s",
-			explain(parser, builder->list->source));
+	const struct node *open = builder->depth > 0 ? builder->open[builder->depth - 1].node : NULL;
+	if (say_unclosed(builder) || (open && open->flow && say_bare_color(builder, open)))
+		return;
+	say_broken(builder, open && open->flow ? open : NULL);
 }
 
 static void run(struct builder *builder)

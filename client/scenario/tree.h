@@ -19,6 +19,7 @@ enum node_type {
 struct node {
 	enum node_type type;
 	bool plain;          ///< scalar without quotes
+	bool flow;           ///< list in brackets, mapping in braces
 	bool exact;          ///< a scalar's characters stand in the file as they are (begins `quote` after start)
 	uint8_t quote;       ///< characters before the first one: 1 when quoted
 	uint32_t start, end; ///< characters from the text's start
