@@ -152,7 +152,7 @@ static const struct key image_keys[] = {
 	KEY(Condprof__ImageCondition, file, .name = "image", .set = set_text),
 	COMMON_KEYS,
 	KEY_HAS(Condprof__ImageCondition, search, .name = "search", .set = set_search),
-	KEY(Condprof__ImageCondition, at, .name = "at", .set = set_point),
+	KEY(Condprof__ImageCondition, at, .name = "at", .set = set_corner),
 	KEY_HAS(Condprof__ImageCondition, threshold, .name = "threshold", .set = set_percent),
 	KEY_HAS(Condprof__ImageCondition, present, .name = "present", .set = set_bool),
 };

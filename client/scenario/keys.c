@@ -379,9 +379,10 @@ static bool take_integers(struct scenario_file *file, const char *name, const ch
 	return good;
 }
 
-Condprof__Point *take_point(struct scenario_file *file, const char *name, const struct node *value)
+static Condprof__Point *take_point_between(struct scenario_file *file, const char *name, const struct node *value,
+					   int64_t min, int64_t max)
 {
-	static const int64_t ranges[2][2] = {{-POSITION_MAX_PX, POSITION_MAX_PX}, {-POSITION_MAX_PX, POSITION_MAX_PX}};
+	const int64_t ranges[2][2] = {{min, max}, {min, max}};
 	int32_t numbers[2];
 
 	if (!take_integers(file, name, "a position [x, y]", value, ranges, 2, numbers))
@@ -393,6 +394,11 @@ Condprof__Point *take_point(struct scenario_file *file, const char *name, const 
 		point->y = numbers[1];
 	}
 	return point;
+}
+
+Condprof__Point *take_point(struct scenario_file *file, const char *name, const struct node *value)
+{
+	return take_point_between(file, name, value, -POSITION_MAX_PX, POSITION_MAX_PX);
 }
 
 Condprof__Area *take_area(struct scenario_file *file, const char *name, const struct node *value)
@@ -417,6 +423,12 @@ Condprof__Area *take_area(struct scenario_file *file, const char *name, const st
 void set_point(struct scenario_file *file, const struct key *key, const struct node *value, void *message)
 {
 	*MEMBER(Condprof__Point *, message, key->field) = take_point(file, key->name, value);
+}
+
+void set_corner(struct scenario_file *file, const struct key *key, const struct node *value, void *message)
+{
+	*MEMBER(Condprof__Point *, message, key->field) =
+		take_point_between(file, key->name, value, 0, PICTURE_MAX_SIDE - 1);
 }
 
 void set_area(struct scenario_file *file, const struct key *key, const struct node *value, void *message)

@@ -85,6 +85,8 @@ void set_text(struct scenario_file *file, const struct key *key, const struct no
 void set_word(struct scenario_file *file, const struct key *key, const struct node *value, void *message);
 void set_id(struct scenario_file *file, const struct key *key, const struct node *value, void *message);
 void set_point(struct scenario_file *file, const struct key *key, const struct node *value, void *message);
+/// A position inside a frame.
+void set_corner(struct scenario_file *file, const struct key *key, const struct node *value, void *message);
 void set_area(struct scenario_file *file, const struct key *key, const struct node *value, void *message);
 void set_operand(struct scenario_file *file, const struct key *key, const struct node *value, void *message);
 
