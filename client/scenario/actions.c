@@ -26,7 +26,7 @@ static void set_click(struct scenario_file *file, const struct key *key, const s
 	} else if (!strcmp(text, "found")) {
 		click->target_case = CONDPROF__CLICK_ACTION__TARGET_FOUND;
 		click->found = true;
-	} else if (check_name(file, "a condition's name", value, text)) {
+	} else if (name_is_right(file, "a condition's name", value, text)) {
 		click->target_case = CONDPROF__CLICK_ACTION__TARGET_CONDITION;
 		click->condition = (char *)(uintptr_t)text;
 	}
@@ -222,7 +222,7 @@ static void set_events(struct scenario_file *file, const struct key *key, const 
 			continue;
 		if (!strcmp(text, "all"))
 			node_error(file, items[i], "“all” stands alone, without brackets: “%s: all”", key->name);
-		else if (check_name(file, "an event's name", items[i], text))
+		else if (name_is_right(file, "an event's name", items[i], text))
 			state->events[state->n_events++] = (char *)(uintptr_t)text;
 	}
 }

@@ -121,7 +121,7 @@ static bool check_counter_name(struct scenario_file *file, const struct node *na
 		node_error(file, name, "a counter's name cannot hold a NUL character");
 		return false;
 	}
-	if (!check_name(file, "a counter's name", name, name->text))
+	if (!name_is_right(file, "a counter's name", name, name->text))
 		return false;
 	if (value_reads_as_number(name->text)) {
 		node_error(file, name, "a counter cannot be called “%s”: it reads as a number",

@@ -228,15 +228,25 @@ char *describe_condition(const Condprof__Condition *condition, char out[DESCRIPT
 // --- actions
 // -----------------------------------------------------------------------------------------------------------
 
+/// What stands literally, with braces as the file writes them.
+static void add_literal(struct text *text, const char *literal)
+{
+	char word[QUOTED_BYTES];
+
+	for (const char *p = name_text(literal, word); *p; p++)
+		add(text, *p == '{' || *p == '}' ? "%c%c" : "%c", *p, *p);
+}
+
 static void add_parts(struct text *text, Condprof__TextPart *const *parts, size_t count)
 {
 	char word[QUOTED_BYTES];
 
 	add(text, "“");
 	for (size_t i = 0; i < count; i++) {
-		bool counter = parts[i]->part_case == CONDPROF__TEXT_PART__PART_COUNTER;
-
-		add(text, counter ? "{%s}" : "%s", name_text(counter ? parts[i]->counter : parts[i]->literal, word));
+		if (parts[i]->part_case == CONDPROF__TEXT_PART__PART_COUNTER)
+			add(text, "{%s}", name_text(parts[i]->counter, word));
+		else
+			add_literal(text, parts[i]->literal);
 	}
 	add(text, "”");
 }

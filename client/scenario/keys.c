@@ -96,7 +96,7 @@ bool take_list(struct scenario_file *file, const char *name, const char *expecte
 	return false;
 }
 
-bool check_name(struct scenario_file *file, const char *what, const struct node *node, const char *name)
+bool name_is_right(struct scenario_file *file, const char *what, const struct node *node, const char *name)
 {
 	size_t size = strlen(name);
 	uint32_t code;
@@ -272,7 +272,7 @@ void set_name(struct scenario_file *file, const struct key *key, const struct no
 {
 	const char *text;
 
-	if (take_text(file, key->name, "a name", value, &text) && check_name(file, "a name", value, text))
+	if (take_text(file, key->name, "a name", value, &text) && name_is_right(file, "a name", value, text))
 		*MEMBER(const char *, message, key->field) = text;
 }
 
@@ -447,7 +447,7 @@ Condprof__Operand *take_operand(struct scenario_file *file, const char *name, co
 		say_problem(file, name, value, &problem);
 		return NULL;
 	}
-	if (!is_number && !check_name(file, "a counter's name", value, text))
+	if (!is_number && !name_is_right(file, "a counter's name", value, text))
 		return NULL;
 	Condprof__Operand *operand = new_message(file, &condprof__operand__descriptor);
 	if (!operand)

@@ -74,7 +74,7 @@ bool take_list(struct scenario_file *file, const char *name, const char *expecte
 void say_found(struct scenario_file *file, const char *name, const char *expected, const struct node *value);
 
 /// Whether a text is right as a name: not empty, not too long, nothing in it that would not show.
-bool check_name(struct scenario_file *file, const char *what, const struct node *node, const char *name);
+bool name_is_right(struct scenario_file *file, const char *what, const struct node *node, const char *name);
 
 // setters
 void set_bool(struct scenario_file *file, const struct key *key, const struct node *value, void *message);

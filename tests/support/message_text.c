@@ -61,7 +61,8 @@ static void print_value(FILE *out, const ProtobufCFieldDescriptor *field, const 
 		fputs(*(const protobuf_c_boolean *)value ? ": true" : ": false", out);
 		break;
 	case PROTOBUF_C_TYPE_ENUM:
-		fprintf(out, ": %s", protobuf_c_enum_descriptor_get_value(field->descriptor, *(const int *)value)->name);
+		fprintf(out, ": %s",
+			protobuf_c_enum_descriptor_get_value(field->descriptor, *(const int *)value)->name);
 		break;
 	case PROTOBUF_C_TYPE_DOUBLE:
 		fputs(": ", out);
@@ -124,7 +125,8 @@ static void print_message(FILE *out, const ProtobufCMessage *message, int depth)
 		}
 		size_t count = *(const size_t *)(const void *)((const char *)message + field->quantifier_offset);
 		for (size_t n = 0; n < count; n++)
-			print_value(out, field, *(const char *const *)(const void *)member + n * element_size(field), depth);
+			print_value(out, field, *(const char *const *)(const void *)member + n * element_size(field),
+				    depth);
 	}
 }
 

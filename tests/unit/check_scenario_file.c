@@ -70,11 +70,12 @@ static char *list_diagnostics(const struct scenario_file *file, enum diagnostic_
 	return text;
 }
 
-// --- the tables --------------------------------------------------------------------------------------------------------
+// --- the tables
+// --------------------------------------------------------------------------------------------------------
 
 struct table_case {
 	char title[120];
-	char *text, *expected;  ///< point into the table
+	char *text, *expected; ///< point into the table
 };
 
 /// Cuts the next case out of a table. @return where to go on, NULL: there is none
@@ -90,21 +91,23 @@ static char *next_case(char *at, struct table_case *ret)
 	snprintf(ret->title, sizeof(ret->title), "%.*s", (int)(line_end - title), title);
 	ret->text = line_end + 1;
 	if (arrow == line_end)
-		ret->text = arrow + 4 + strlen(arrow + 4);  // an empty file
+		ret->text = arrow + 4 + strlen(arrow + 4); // an empty file
 	else
 		arrow[1] = '\0';
 	ret->expected = arrow + 4;
 	char *end = strstr(ret->expected, "\n\n## ");
-	if (!end && !strncmp(ret->expected, "\n## ", 4))
-		end = ret->expected - 1;
+	if (!strncmp(ret->expected, "\n## ", 4)) { // nothing is expected
+		ret->expected[0] = '\0';
+		return ret->expected + 1;
+	}
 	if (!end)
 		return ret->expected + strlen(ret->expected);
 	end[1] = '\0';
 	return end + 2;
 }
 
-static void check_table(const char *name, enum diagnostic_severity severity, const struct scenario_load_options *options,
-			unsigned expected_cases)
+static void check_table(const char *name, enum diagnostic_severity severity,
+			const struct scenario_load_options *options, unsigned expected_cases)
 {
 	char *table = read_data(name);
 	struct table_case row;
@@ -117,7 +120,8 @@ static void check_table(const char *name, enum diagnostic_severity severity, con
 			scenario_file_warn(file);
 		}
 		char *found = list_diagnostics(file, severity);
-		ck_assert_msg(!strcmp(found, row.expected), "%s: found\n%s\ninstead of\n%s", row.title, found, row.expected);
+		ck_assert_msg(!strcmp(found, row.expected), "%s: found\n%s\ninstead of\n%s", row.title, found,
+			      row.expected);
 		free(found);
 		scenario_file_free(file);
 	}
@@ -137,7 +141,8 @@ START_TEST(every_warning_is_told)
 }
 END_TEST
 
-// --- good files --------------------------------------------------------------------------------------------------------
+// --- good files
+// --------------------------------------------------------------------------------------------------------
 
 static void check_message(const char *yaml, const char *expected_name)
 {
@@ -189,17 +194,22 @@ END_TEST
 START_TEST(styles_make_no_difference)
 {
 	static const char *const styles[] = {
-		"scenario: a b\ntrigger-events:\n- event: e\n  conditions:\n  - timer: 1 s\n    repeat: true\n  actions:\n  - stop: x y\n",
-		"{scenario: a b, trigger-events: [{event: e, conditions: [{timer: 1 s, repeat: true}], actions: [stop: x y]}]}",
+		"scenario: a b\ntrigger-events:\n- event: e\n  conditions:\n  - timer: 1 s\n    repeat: true\n  "
+		"actions:\n  - stop: x y\n",
+		"{scenario: a b, trigger-events: [{event: e, conditions: [{timer: 1 s, repeat: true}], actions: [stop: "
+		"x y]}]}",
 		"{\"scenario\": \"a b\", \"trigger-events\": [{\"event\": \"e\", \"conditions\": [{\"timer\": \"1 s\", "
 		"\"repeat\": \"true\"}], \"actions\": [{\"stop\": \"x y\"}]}]}",
 		"---\n'scenario': 'a b'\n'trigger-events': [{event: 'e', conditions: [{timer: '1 s', repeat: true}], "
 		"actions: [stop: 'x y']}]\n...\n",
-		"scenario: a\n  b\ntrigger-events:\n  - event: >-\n      e\n    conditions: [\n timer: 1s, repeat: true\n ]\n"
+		"scenario: a\n  b\ntrigger-events:\n  - event: >-\n      e\n    conditions: [\n {timer: 1s,\n repeat: "
+		"true\n }]\n"
 		"    actions: [stop: \"x\\\n      \\ y\"]\n",
-		"\xef\xbb\xbfscenario: a b\r\ntrigger-events:\r\n- event: |-\r\n    e\r\n  conditions:\r\n  - {timer: 1000.0 ms, "
+		"\xef\xbb\xbfscenario: a b\r\ntrigger-events:\r\n- event: |-\r\n    e\r\n  conditions:\r\n  - {timer: "
+		"1000.0 ms, "
 		"repeat: true}\r\n  actions:\r\n  - stop: x y\r\n",
-		"? scenario\n: a b\n? trigger-events\n: - {event: e, conditions: [{timer: 1000000000ns, repeat: true}], "
+		"? scenario\n: a b\n? trigger-events\n: - {event: e, conditions: [{timer: 1000000000ns, repeat: "
+		"true}], "
 		"actions: [{stop: x y}]}\n",
 	};
 
@@ -223,14 +233,16 @@ END_TEST
 /// YAML 1.1 would make booleans, numbers and nothing of these.
 START_TEST(plain_words_are_names)
 {
-	static const char *const words[] = {"n",  "on", "A0", "1.0", "yes", "no", "~",	  "null", "true", "0x1F", "1_000",
-					    "1e3", "=", "-", "--", "3:30", "2001-01-01", ".5", "+1", "on off", "a#b", "naïve"};
+	static const char *const words[] = {"n",    "on",         "A0",   "1.0",   "yes",    "no",  "~",
+					    "null", "true",       "0x1F", "1_000", "1e3",    "=",   "--",
+					    "3:30", "2001-01-01", ".5",   "+1",    "on off", "a#b", "naïve"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		char yaml[512];
 
 		snprintf(yaml, sizeof(yaml),
-			 "scenario: %s\ntrigger-events:\n- event: %s\n  conditions:\n  - broadcast: %s\n  - timer: 1 s\n    name: x%s\n",
+			 "scenario: %s\ntrigger-events:\n- event: %s\n  conditions:\n  - broadcast: %s\n  - timer: 1 "
+			 "s\n    name: x%s\n",
 			 words[i], words[i], words[i], words[i]);
 		struct scenario_file *file = load(yaml, NULL);
 		char *found = list_diagnostics(file, DIAGNOSTIC_ERROR);
@@ -250,10 +262,13 @@ END_TEST
 /// What the file leaves out is left out of the message: the defaults are the message's.
 START_TEST(defaults_are_absent)
 {
-	check_message("scenario: d\nscreen-events:\n- event: e\n  conditions:\n  - image: icon.png\n  - {color: \"#000000\", area: "
-		      "[0, 0, 1, 1]}\n  - {text: t, area: [0, 0, 1, 1]}\n  - {number: == 1, area: [0, 0, 1, 1]}\n  actions:\n"
-		      "  - click: t\n  - notify: n\n  - stop: \"\"\ntrigger-events: [{event: f, conditions: [timer: 0 ms, broadcast: b]}]\n",
-		      "defaults.txt");
+	check_message(
+		"scenario: d\nscreen-events:\n- event: e\n  conditions:\n  - image: icon.png\n  - {color: \"#000000\", "
+		"area: "
+		"[0, 0, 1, 1]}\n  - {text: t, area: [0, 0, 1, 1]}\n  - {number: == 1, area: [0, 0, 1, 1]}\n  actions:\n"
+		"  - click: t\n  - notify: n\n  - stop: \"\"\ntrigger-events: [{event: f, conditions: [timer: 0 ms, "
+		"broadcast: b]}]\n",
+		"defaults.txt");
 }
 END_TEST
 
@@ -262,11 +277,14 @@ START_TEST(replay_folders_become_absolute)
 	static const struct {
 		const char *screen;
 		bool remote;
-		const char *expected;  ///< after the folder; NULL: a mistake
+		const char *expected; ///< after the folder; NULL: a mistake
 	} rows[] = {
-		{"replay:frames", false, "/frames"},	  {"replay:./frames?loop=1", false, "/frames?loop=1"},
-		{"replay:../x", false, "/../x"},	  {"replay:frames", true, NULL},
-		{"replay:", false, NULL},		  {"replay:?fps=3", false, NULL},
+		{"replay:frames", false, "/frames"},
+		{"replay:./frames?loop=1", false, "/frames?loop=1"},
+		{"replay:../x", false, "/../x"},
+		{"replay:frames", true, NULL},
+		{"replay:", false, NULL},
+		{"replay:?fps=3", false, NULL},
 	};
 	char *folder = data_folder(), *real = realpath(folder, NULL);
 
@@ -275,7 +293,8 @@ START_TEST(replay_folders_become_absolute)
 		char yaml[200], expected[5000];
 		const struct scenario_load_options options = {.remote = rows[i].remote};
 
-		snprintf(yaml, sizeof(yaml), "scenario: x\nscreen: \"%s\"\ntrigger-events: [{event: f, conditions: [timer: 1 s]}]\n",
+		snprintf(yaml, sizeof(yaml),
+			 "scenario: x\nscreen: \"%s\"\ntrigger-events: [{event: f, conditions: [timer: 1 s]}]\n",
 			 rows[i].screen);
 		struct scenario_file *file = load(yaml, &options);
 		if (rows[i].expected) {
@@ -293,7 +312,8 @@ START_TEST(replay_folders_become_absolute)
 }
 END_TEST
 
-// --- images ------------------------------------------------------------------------------------------------------------
+// --- images
+// ------------------------------------------------------------------------------------------------------------
 
 START_TEST(bad_images_are_refused)
 {
@@ -303,19 +323,22 @@ START_TEST(bad_images_are_refused)
 		{"flat.png", "5:17: the image “flat.png”: one flat colour: use a color condition instead\n"},
 		{"flat-where-opaque.png",
 		 "5:17: the image “flat-where-opaque.png”: one flat colour: use a color condition instead\n"},
-		{"transparent.png", "5:17: the image “transparent.png”: no pixel of it is opaque, so there is nothing to look for: "
-				    "cut it again without transparency\n"},
+		{"transparent.png",
+		 "5:17: the image “transparent.png”: no pixel of it is opaque, so there is nothing to look for: "
+		 "cut it again without transparency\n"},
 		{"/dev/null", "5:17: the image “/dev/null”: not a file\n"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char yaml[300];
 
-		snprintf(yaml, sizeof(yaml), "scenario: x\nscreen-events:\n- event: e\n  conditions:\n      - {image: %s, name: a}\n"
-			 "      - {image: %s, name: b}\n", rows[i][0], rows[i][0]);
+		snprintf(yaml, sizeof(yaml),
+			 "scenario: x\nscreen-events:\n- event: e\n  conditions:\n      - {image: %s, name: a}\n"
+			 "      - {image: %s, name: b}\n",
+			 rows[i][0], rows[i][0]);
 		struct scenario_file *file = load(yaml, NULL);
 		char *found = list_diagnostics(file, DIAGNOSTIC_ERROR);
-		ck_assert_str_eq(found, rows[i][1]);  // once, however often it is named
+		ck_assert_str_eq(found, rows[i][1]); // once, however often it is named
 		free(found);
 		scenario_file_free(file);
 	}
@@ -329,8 +352,9 @@ START_TEST(broken_pngs_say_why)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		char yaml[300], beginning[100];
 
-		snprintf(yaml, sizeof(yaml), "scenario: x\nscreen-events: [{event: e, conditions: [image: %s]}]\n", names[i]);
-		snprintf(beginning, sizeof(beginning), "2:49: the image “%s”: ", names[i]);
+		snprintf(yaml, sizeof(yaml), "scenario: x\nscreen-events: [{event: e, conditions: [image: %s]}]\n",
+			 names[i]);
+		snprintf(beginning, sizeof(beginning), "2:48: the image “%s”: ", names[i]);
 		struct scenario_file *file = load(yaml, NULL);
 		char *found = list_diagnostics(file, DIAGNOSTIC_ERROR);
 		ck_assert_msg(!strncmp(found, beginning, strlen(beginning)), "%s", found);
@@ -348,7 +372,7 @@ START_TEST(images_need_a_folder)
 
 	ck_assert_int_eq(scenario_load_text("-", yaml, strlen(yaml), NULL, NULL, &file, NULL), 0);
 	char *found = list_diagnostics(file, DIAGNOSTIC_ERROR);
-	ck_assert_str_eq(found, "2:49: images cannot be read from here: a relative path has no meaning\n");
+	ck_assert_str_eq(found, "2:48: images cannot be read from here: a relative path has no meaning\n");
 	free(found);
 	scenario_file_free(file);
 }
@@ -375,7 +399,8 @@ START_TEST(images_have_a_limit_together)
 }
 END_TEST
 
-// --- places ------------------------------------------------------------------------------------------------------------
+// --- places
+// ------------------------------------------------------------------------------------------------------------
 
 static const char placed[] = "scenario: x\n"
 			     "counters: {a: 1, b: 2}\n"
@@ -393,7 +418,7 @@ START_TEST(places_are_found)
 {
 	static const struct {
 		const char *place;
-		uint32_t line, column;  ///< 0: none
+		uint32_t line, column; ///< 0: none
 	} rows[] = {
 		{"scenario", 1, 11},
 		{"counters", 2, 11},
@@ -403,7 +428,7 @@ START_TEST(places_are_found)
 		{"screen-events", 4, 3},
 		{"screen-events[0]", 4, 5},
 		{"screen-events[0].event", 4, 12},
-		{"screen-events[0].cooldown", 4, 5},  // not in the file: the event
+		{"screen-events[0].cooldown", 4, 5}, // not in the file: the event
 		{"screen-events[0].conditions[0].image", 6, 17},
 		{"screen-events[0].conditions[0].threshold", 6, 38},
 		{"screen-events[0].conditions[0].image.threshold", 6, 38},
@@ -413,7 +438,7 @@ START_TEST(places_are_found)
 		{"screen-events[0].actions[1]", 9, 9},
 		{"screen-events[0].actions[1].pause", 9, 16},
 		{"screen-events[0].actions[0].click[1]", 8, 20},
-		{"trigger-events[0].conditions[0].timer", 11, 35},
+		{"trigger-events[0].conditions[0].timer", 11, 36},
 		{"trigger-events[9]", 11, 3},
 		{"trigger-events[x", 11, 3},
 		{"rate", 0, 0},
@@ -427,8 +452,8 @@ START_TEST(places_are_found)
 		uint32_t line = 0, column = 0;
 		int r = scenario_locate(file, rows[i].place, &line, &column);
 
-		ck_assert_msg((r == 0) == (rows[i].line > 0) && line == rows[i].line && column == rows[i].column, "%s: %d, %u:%u",
-			      rows[i].place, r, line, column);
+		ck_assert_msg((r == 0) == (rows[i].line > 0) && line == rows[i].line && column == rows[i].column,
+			      "%s: %d, %u:%u", rows[i].place, r, line, column);
 	}
 	scenario_file_free(file);
 }
@@ -443,13 +468,14 @@ START_TEST(a_refusal_is_told_at_its_place)
 	scenario_file_add_problem(file, "nowhere", "whatever");
 	scenario_file_add_problem(file, NULL, "all of it");
 	char *found = list_diagnostics(file, DIAGNOSTIC_ERROR);
-	ck_assert_str_eq(found, "0:0: nowhere: whatever\n0:0: all of it\n6:17: too large\n11:35: too\\x1b[31m long\n");
+	ck_assert_str_eq(found, "0:0: nowhere: whatever\n0:0: all of it\n6:17: too large\n11:36: too\\x1b[31m long\n");
 	free(found);
 	scenario_file_free(file);
 }
 END_TEST
 
-// --- how it is shown ---------------------------------------------------------------------------------------------------
+// --- how it is shown
+// ---------------------------------------------------------------------------------------------------
 
 static char *print_diagnostics(const char *yaml, bool ascii)
 {
@@ -474,33 +500,41 @@ START_TEST(excerpts_have_their_caret)
 		{"scenario: x\nrate: 10\ntrigger-events: [{event: e, conditions: [timer: 1 s]}]\n",
 		 "test.yaml:2:7: error: “rate”: a rate needs a unit: “10/s” or “10/min”?\n"
 		 "    2 | rate: 10\n"
-		 "      |       ^~\n", false},
+		 "      |       ^~\n",
+		 false},
 		{"scenario: x\nrate: 10\ntrigger-events: [{event: e, conditions: [timer: 1 s]}]\n",
 		 "test.yaml:2:7: error: \"rate\": a rate needs a unit: \"10/s\" or \"10/min\"?\n"
 		 "    2 | rate: 10\n"
-		 "      |       ^~\n", true},
+		 "      |       ^~\n",
+		 true},
 		// wide letters take two columns, combining ones none
 		{"{scenario: 日本e\xcc\x81, rate: 10, trigger-events: [{event: e, conditions: [timer: 1 s]}]}\n",
 		 "test.yaml:1:24: error: “rate”: a rate needs a unit: “10/s” or “10/min”?\n"
 		 "    1 | {scenario: 日本e\xcc\x81, rate: 10, trigger-events: [{event: e, conditions: [timer: 1 s]}]}\n"
-		 "      |                         ^~\n", false},
+		 "      |                         ^~\n",
+		 false},
 		// tabs stay tabs, so that the caret stands right however wide they are
 		{"{scenario: x,\trate:\t10, trigger-events: [{event: e, conditions: [timer: 1 s]}]}\n",
 		 "test.yaml:1:21: error: “rate”: a rate needs a unit: “10/s” or “10/min”?\n"
 		 "    1 | {scenario: x,\trate:\t10, trigger-events: [{event: e, conditions: [timer: 1 s]}]}\n"
-		 "      |              \t     \t^~\n", false},
+		 "      |              \t     \t^~\n",
+		 false},
 		// a long line is cut at both ends
-		{"{scenario: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, rate: 10, "
+		{"{scenario: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, "
+		 "rate: 10, "
 		 "trigger-events: [{event: e, conditions: [timer: 1 s]}], screen: \"x11:\"}\n",
 		 "test.yaml:1:108: error: “rate”: a rate needs a unit: “10/s” or “10/min”?\n"
-		 "    1 | …aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, rate: 10, trigger-events: [{event: e, conditions: "
-		 "[tim…\n"
-		 "      |                                                   ^~\n", false},
+		 "    1 | …aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, rate: 10, trigger-events: [{event: e, "
+		 "conditions: "
+		 "[timer…\n"
+		 "      |                                                    ^~\n",
+		 false},
 		// a direction change cannot turn the excerpt round
 		{"scenario: x\nrate: 10\xe2\x80\xae\ntrigger-events: [{event: e, conditions: [timer: 1 s]}]\n",
 		 "test.yaml:2:7: error: “rate”: expected a rate like 10/s or 30/min, found “10\\u{202e}”\n"
 		 "    2 | rate: 10\xef\xbf\xbd\n"
-		 "      |       ^~~\n", false},
+		 "      |       ^~~\n",
+		 false},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -531,7 +565,8 @@ START_TEST(many_mistakes_are_counted)
 }
 END_TEST
 
-// --- files -------------------------------------------------------------------------------------------------------------
+// --- files
+// -------------------------------------------------------------------------------------------------------------
 
 START_TEST(what_is_no_text_is_said)
 {
@@ -603,7 +638,7 @@ START_TEST(images_stand_beside_the_file)
 	fclose(out);
 	ck_assert_int_eq(symlink(unit_data("scenarios/icon.png"), image), 0);
 	char *target = realpath(image, NULL);
-	if (!target) {  // top_srcdir is relative: the link would be, too
+	if (!target) { // top_srcdir is relative: the link would be, too
 		char *real = realpath(unit_data("scenarios/icon.png"), NULL);
 
 		ck_assert_ptr_nonnull(real);
@@ -634,7 +669,10 @@ START_TEST(ten_thousand_conditions)
 		fprintf(out, "{timer: 1 s, name: c%d, id: %d},\n", i, i + 1);
 	fputs("]}\nscreen-events:\n", out);
 	for (int i = 1; i < 5000; i++)
-		fprintf(out, "- {event: e%d, conditions: [{color: \"#000000\", area: [0,0,1,1]}], actions: [enable: [e%d]]}\n", i, i - 1);
+		fprintf(out,
+			"- {event: e%d, conditions: [{color: \"#000000\", area: [0,0,1,1]}], actions: [enable: "
+			"[e%d]]}\n",
+			i, i - 1);
 	fclose(out);
 	ck_assert_uint_lt(size, YAML_MAX_BYTES);
 	struct scenario_file *file = load(yaml, NULL);

@@ -8,25 +8,60 @@
 #include "tests/support/unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 START_TEST(durations)
 {
 	static const struct {
 		const char *text;
-		int64_t ns;  ///< -1: refused
+		int64_t ns; ///< -1: refused
 	} rows[] = {
-		{"0 ms", 0},		 {"0ns", 0},		   {"1ns", 1},		   {"1 us", 1000},
-		{"1 µs", 1000},	 {"1μs", 1000},	   {"1 ms", 1000000},	   {"1 s", 1000000000},
-		{"1min", 60000000000},	 {"1  h", 3600000000000},  {"1.5 s", 1500000000},  {"0.000000001 s", 1},
-		{".5 s", 500000000},	 {"1. s", 1000000000},	   {"1.50000000000000000000 ms", 1500000},
-		{"0.00000000001 h", -1}, {"0.0001 us", -1},	   {"0.00028125 h", 1012500000},
-		{"0.0000000000009765625 h", -1}, {"1.0 ns", 1},	   {"1.1 ns", -1},	   {"1000000 h", INT64_C(3600000000000000000)},
-		{"1000000.1 h", -1},	 {"1000001 h", -1},	   {"18446744073709551616 ns", -1},
-		{"99999999999999999999999999999999999999 ns", -1}, {"0.00000000000000000000000000000000000000000000001 s", -1},
+		{"0 ms", 0},
+		{"0ns", 0},
+		{"1ns", 1},
+		{"1 us", 1000},
+		{"1 µs", 1000},
+		{"1μs", 1000},
+		{"1 ms", 1000000},
+		{"1 s", 1000000000},
+		{"1min", 60000000000},
+		{"1  h", 3600000000000},
+		{"1.5 s", 1500000000},
+		{"0.000000001 s", 1},
+		{".5 s", 500000000},
+		{"1. s", 1000000000},
+		{"1.50000000000000000000 ms", 1500000},
+		{"0.00000000001 h", 36},
+		{"0.0001 us", -1},
+		{"0.00028125 h", 1012500000},
+		{"0.0000000000009765625 h", -1},
+		{"1.0 ns", 1},
+		{"1.1 ns", -1},
+		{"1000000 h", INT64_C(3600000000000000000)},
+		{"1000000.1 h", -1},
+		{"1000001 h", -1},
+		{"18446744073709551616 ns", -1},
+		{"99999999999999999999999999999999999999 ns", -1},
+		{"0.00000000000000000000000000000000000000000000001 s", -1},
 		{"0.0000000000000000000000000000000000000000000000 s", 0},
-		{"", -1}, {"s", -1}, {"3", -1}, {"3 m", -1}, {"3 sec", -1}, {"-3 s", -1}, {"+3 s", -1}, {"1e3 s", -1}, {"1,5 s", -1},
-		{"3 s ", -1}, {"3 s 4", -1}, {" 3 s", -1}, {"1..5 s", -1}, {"0x3 s", -1}, {"3\ts", -1}, {"3 S", -1}, {". s", -1},
+		{"", -1},
+		{"s", -1},
+		{"3", -1},
+		{"3 m", -1},
+		{"3 sec", -1},
+		{"-3 s", -1},
+		{"+3 s", -1},
+		{"1e3 s", -1},
+		{"1,5 s", -1},
+		{"3 s ", -1},
+		{"3 s 4", -1},
+		{" 3 s", -1},
+		{"1..5 s", -1},
+		{"0x3 s", -1},
+		{"3\ts", -1},
+		{"3 S", -1},
+		{". s", -1},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -34,8 +69,8 @@ START_TEST(durations)
 		int64_t ns = -1;
 		int r = value_duration(rows[i].text, &ns, &problem);
 
-		ck_assert_msg(ns == rows[i].ns && r == (rows[i].ns < 0 ? -EINVAL : 0), "%s: %d, %lld: %s", rows[i].text, r,
-			      (long long)ns, problem.message);
+		ck_assert_msg(ns == rows[i].ns && r == (rows[i].ns < 0 ? -EINVAL : 0), "%s: %d, %lld: %s", rows[i].text,
+			      r, (long long)ns, problem.message);
 		ck_assert_msg((r == 0) == !problem.message[0], "%s", rows[i].text);
 	}
 }
@@ -47,10 +82,21 @@ START_TEST(durations_as_text)
 		int64_t ns;
 		const char *text;
 	} rows[] = {
-		{0, "0 s"},	    {1, "1 ns"},	   {999, "999 ns"},	       {1000, "1 us"},		{1001, "1.001 us"},
-		{1500000, "1.5 ms"}, {50000000, "50 ms"},  {1000000001, "1000000001 ns"}, {1001000000, "1.001 s"}, {60000000000, "1 min"},
-		{90000000000, "90 s"}, {3600000000000, "1 h"}, {INT64_C(86400) * 1000000000, "24 h"},
-		{DURATION_MAX_NS, "1000000 h"}, {5400000000000, "90 min"},
+		{0, "0 s"},
+		{1, "1 ns"},
+		{999, "999 ns"},
+		{1000, "1 us"},
+		{1001, "1.001 us"},
+		{1500000, "1.5 ms"},
+		{50000000, "50 ms"},
+		{1000000001, "1000000.001 us"},
+		{1001000000, "1.001 s"},
+		{60000000000, "1 min"},
+		{90000000000, "90 s"},
+		{3600000000000, "1 h"},
+		{INT64_C(86400) * 1000000000, "24 h"},
+		{DURATION_MAX_NS, "1000000 h"},
+		{5400000000000, "90 min"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -69,17 +115,31 @@ START_TEST(rates)
 {
 	static const struct {
 		const char *text;
-		double passes;  ///< -1: refused
+		double passes; ///< -1: refused
 		int64_t per_ns;
 	} rows[] = {
-		{"10/s", 10, NSEC_PER_SEC},	  {"30/min", 30, 60 * NSEC_PER_SEC}, {"0.5/s", 0.5, NSEC_PER_SEC},
-		{"10 / s", 10, NSEC_PER_SEC},	  {"unlimited", 0, NSEC_PER_SEC},    {"1000000/s", 1000000, NSEC_PER_SEC},
-		{"1000001/s", -1, 0},		  {"60000000/min", 60000000, 60 * NSEC_PER_SEC},
-		{"0/s", -1, 0},			  {"0.0000000000001/min", -1, 0},    {"-1/s", -1, 0},
-		{"10", -1, 0},			  {"10/h", -1, 0},		     {"10/sec", -1, 0},
-		{"/s", -1, 0},			  {"", -1, 0},			     {"10/", -1, 0},
-		{"10s", -1, 0},			  {"inf/s", -1, 0},		     {"Unlimited", -1, 0},
-		{"10/s ", -1, 0},		  {"1e2/s", -1, 0},
+		{"10/s", 10, NSEC_PER_SEC},
+		{"30/min", 30, 60 * NSEC_PER_SEC},
+		{"0.5/s", 0.5, NSEC_PER_SEC},
+		{"10 / s", 10, NSEC_PER_SEC},
+		{"unlimited", 0, NSEC_PER_SEC},
+		{"1000000/s", 1000000, NSEC_PER_SEC},
+		{"1000001/s", -1, 0},
+		{"60000000/min", 60000000, 60 * NSEC_PER_SEC},
+		{"0/s", -1, 0},
+		{"0.0000000000001/min", -1, 0},
+		{"-1/s", -1, 0},
+		{"10", -1, 0},
+		{"10/h", -1, 0},
+		{"10/sec", -1, 0},
+		{"/s", -1, 0},
+		{"", -1, 0},
+		{"10/", -1, 0},
+		{"10s", -1, 0},
+		{"inf/s", -1, 0},
+		{"Unlimited", -1, 0},
+		{"10/s ", -1, 0},
+		{"1e2/s", -1, 0},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -103,11 +163,13 @@ START_TEST(numbers)
 		double number;
 		bool reads_as_number;
 	} rows[] = {
-		{"0", true, 0, true},	     {"-2.5", true, -2.5, true}, {"+3", true, 3, true},	     {"1e3", true, 1000, true},
-		{".5", true, 0.5, true},     {"5.", true, 5, true},	 {"1E-2", true, 0.01, true}, {"inf", false, 0, true},
-		{"nan", false, 0, true},     {"0x10", false, 0, true},	 {"1e999", false, 0, true},  {"", false, 0, false},
-		{"x", false, 0, false},	     {"1x", false, 0, false},	 {"-", false, 0, false},     {"1e", false, 0, false},
-		{"1,5", false, 0, false},    {"infinity", false, 0, true}, {"1 ", false, 0, false},  {"--1", false, 0, false},
+		{"0", true, 0, true},       {"-2.5", true, -2.5, true}, {"+3", true, 3, true},
+		{"1e3", true, 1000, true},  {".5", true, 0.5, true},    {"5.", true, 5, true},
+		{"1E-2", true, 0.01, true}, {"inf", false, 0, true},    {"nan", false, 0, true},
+		{"0x10", false, 0, true},   {"1e999", false, 0, true},  {"", false, 0, false},
+		{"x", false, 0, false},     {"1x", false, 0, false},    {"-", false, 0, false},
+		{"1e", false, 0, false},    {"1,5", false, 0, false},   {"infinity", false, 0, true},
+		{"1 ", false, 0, false},    {"--1", false, 0, false},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -125,9 +187,9 @@ START_TEST(percentages)
 {
 	static const struct {
 		const char *text;
-		double percent;  ///< -1: refused
-	} rows[] = {{"4", 4},	  {"0.5", 0.5}, {"4 %", 4}, {"4%", 4},	  {"100", 100}, {"0", 0},  {"-0", 0},
-		    {"101", -1}, {"-1", -1},	{"", -1},   {"four", -1}, {"4 % ", -1}, {"%", -1}, {"1e1", -1}};
+		double percent; ///< -1: refused
+	} rows[] = {{"4", 4},    {"0.5", 0.5}, {"4 %", 4}, {"4%", 4},    {"100", 100}, {"0", 0},  {"-0", 0},
+		    {"101", -1}, {"-1", -1},   {"", -1},   {"four", -1}, {"4 % ", -1}, {"%", -1}, {"1e1", -1}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct value_problem problem;
@@ -141,7 +203,8 @@ END_TEST
 
 START_TEST(colours)
 {
-	static const char *const wrong[] = {"", "#", "ff8800", "#fff", "#ff880", "#ff88000", "#gg0000", "# ff8800", "red", "##ff8800"};
+	static const char *const wrong[] = {"",         "#",       "ff8800",   "#fff", "#ff880",
+					    "#ff88000", "#gg0000", "# ff8800", "red",  "##ff8800"};
 	struct value_problem problem;
 	uint32_t rgb = 0;
 
@@ -158,13 +221,22 @@ START_TEST(comparisons)
 {
 	static const struct {
 		const char *text;
-		int comparison;  ///< -1: refused
+		int comparison; ///< -1: refused
 		const char *operand;
 	} rows[] = {
-		{"== 3", CONDPROF__COMPARISON__EQUAL, "3"},	     {"!=3", CONDPROF__COMPARISON__NOT_EQUAL, "3"},
-		{">=  retries", CONDPROF__COMPARISON__GREATER_OR_EQUAL, "retries"}, {"<= a b", CONDPROF__COMPARISON__LESS_OR_EQUAL, "a b"},
-		{"> -1", CONDPROF__COMPARISON__GREATER, "-1"},	     {"<.5", CONDPROF__COMPARISON__LESS, ".5"},
-		{"3", -1, ""}, {"= 3", -1, ""}, {"=> 3", -1, ""}, {"", -1, ""}, {">=", -1, ""}, {"<> 3", -1, ""}, {"=== 3", -1, ""},
+		{"== 3", CONDPROF__COMPARISON__EQUAL, "3"},
+		{"!=3", CONDPROF__COMPARISON__NOT_EQUAL, "3"},
+		{">=  retries", CONDPROF__COMPARISON__GREATER_OR_EQUAL, "retries"},
+		{"<= a b", CONDPROF__COMPARISON__LESS_OR_EQUAL, "a b"},
+		{"> -1", CONDPROF__COMPARISON__GREATER, "-1"},
+		{"<.5", CONDPROF__COMPARISON__LESS, ".5"},
+		{"3", -1, ""},
+		{"= 3", -1, ""},
+		{"=> 3", -1, ""},
+		{"", -1, ""},
+		{">=", -1, ""},
+		{"<> 3", -1, ""},
+		{"=== 3", -1, ""},
 		{" == 3", -1, ""},
 	};
 
@@ -193,13 +265,24 @@ static void parts_as_text(const struct value_part *parts, size_t count, char *ou
 START_TEST(texts_with_counters)
 {
 	static const struct {
-		const char *text, *parts;  ///< NULL: refused
+		const char *text, *parts; ///< NULL: refused
 		size_t offset;
 	} rows[] = {
-		{"", "", 0},		   {"a", "a", 0},		{"{a}", "{a}", 0},	  {"x {a} y", "x |{a}| y", 0},
-		{"{a}{b c}", "{a}|{b c}", 0}, {"{{a}}", "{a}", 0},	{"{{{a}}}", "{|{a}|}", 0}, {"}}{{", "}{", 0},
-		{"a }", NULL, 2},	   {"{a", NULL, 0},		{"x{", NULL, 1},	  {"{}", NULL, 0},
-		{"{a{b}}", NULL, 0},	   {"{{a}", NULL, 3},		{"ü{a}", "ü|{a}", 0},
+		{"", "", 0},
+		{"a", "a", 0},
+		{"{a}", "{a}", 0},
+		{"x {a} y", "x |{a}| y", 0},
+		{"{a}{b c}", "{a}|{b c}", 0},
+		{"{{a}}", "{a}", 0},
+		{"{{{a}}}", "{|{a}|}", 0},
+		{"}}{{", "}{", 0},
+		{"a }", NULL, 2},
+		{"{a", NULL, 0},
+		{"x{", NULL, 1},
+		{"{}", NULL, 0},
+		{"{a{b}}", NULL, 0},
+		{"{{a}", NULL, 3},
+		{"ü{a}", "ü|{a}", 0},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -225,7 +308,8 @@ END_TEST
 START_TEST(bus_names)
 {
 	static const char *const members[] = {"a.b.c", "org.example.Kiosk1._Closed"};
-	static const char *const no_members[] = {"", "a", "a.b", "a..b", ".a.b", "a.b.", "a.b.1c", "a.b.c-d", "a b.c.d"};
+	static const char *const no_members[] = {"",     "a",      "a.b",     "a..b",   ".a.b",
+						 "a.b.", "a.b.1c", "a.b.c-d", "a b.c.d"};
 	static const char *const paths[] = {"/", "/a", "/org/example/_1"};
 	static const char *const no_paths[] = {"", "a", "/a/", "//", "/a//b", "/a-b"};
 	struct value_problem problem;
