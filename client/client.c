@@ -145,8 +145,7 @@ enum exit_code client_connect(const struct client *client, struct connection **r
 	return r < 0 ? client_fail_error(client, r, &error) : EXIT_DONE;
 }
 
-/// $COLUMNS where it is a number, else what the terminal says.
-static int terminal_width(void)
+int client_terminal_width(int fd)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize size;
@@ -154,7 +153,7 @@ static int terminal_width(void)
 
 	if (columns && count_parse(columns, 1, &width) == 0 && width <= 10000)
 		return (int)width;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		return size.ws_col;
 	return 80;
 }
@@ -166,7 +165,7 @@ struct render *client_render(const struct client *client)
 	struct render_style style = {.ascii = !client->utf8};
 
 	if (terminal) {
-		style.width = terminal_width();
+		style.width = client_terminal_width(STDOUT_FILENO);
 		style.colour = !(no_colour && *no_colour) && !(term && strcmp(term, "dumb") == 0);
 		style.escape_8bit = style.ascii;
 	}

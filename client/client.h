@@ -92,6 +92,9 @@ struct render *client_render(const struct client *client);
 /// Ends the output and frees it. @return EXIT_DONE; EXIT_FAILED when standard output took it not (printed)
 enum exit_code client_render_done(const struct client *client, struct render *render);
 
+/// Columns of the terminal behind `fd`: $COLUMNS where it is a number, else what the terminal says, else 80.
+int client_terminal_width(int fd);
+
 /// A session's id as argument `index`. @return EXIT_DONE; EXIT_USAGE (printed)
 enum exit_code client_session_argument(const struct client *client, int index, int64_t *ret);
 

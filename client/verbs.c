@@ -56,7 +56,7 @@ static const struct option_row report_options[] = {
 #define ANY_NUMBER 1000
 
 const struct verb verbs[] = {
-	{"start", 1, 1, "SCENARIO.yaml", "run a scenario", start_options, .run = NULL},
+	{"start", 1, 1, "SCENARIO.yaml", "run a scenario", start_options, .run = cmd_start},
 	{"stop", 0, 1, "[ID]", "end a session", stop_options, .run = cmd_stop},
 	{"status", 0, 1, "[ID]", "show the sessions that have not ended", NULL, .run = cmd_status},
 	{"watch", 0, 1, "[ID]", "follow a session's figures", NULL, .run = NULL, .waits = true},
@@ -67,7 +67,8 @@ const struct verb verbs[] = {
 	{"diff", 2, 2, "ID|DIR ID|DIR", "compare two reports", NULL, .run = NULL},
 	{"advise", 1, 1, "ID", "say what would make a scenario cheaper", NULL, .run = NULL},
 	{"delete", 1, ANY_NUMBER, "ID...", "remove kept reports", NULL, .run = cmd_delete},
-	{"check", 1, 1, "SCENARIO.yaml", "say what is wrong with a scenario file, or what it means", NULL, .run = cmd_check},
+	{"check", 1, 1, "SCENARIO.yaml", "say what is wrong with a scenario file, or what it means", NULL,
+	 .run = cmd_check},
 	{"try", 1, 1, "SCENARIO.yaml", "check a scenario's conditions on one picture", NULL, .run = NULL},
 	{"tune", 2, 2, "SCENARIO.yaml ID|DIR", "suggest thresholds and areas", NULL, .run = NULL},
 	{"capture", 1, 1, "OUT.png", "save a picture of the screen", NULL, .run = NULL},

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// start: reads the scenario file, sends it, says the session's id; with --wait, stays until the session has ended and
+// its report is closed. Whatever ends the waiting early (Ctrl-C, --timeout) leaves the session running, and says so.
+#include "config.h"
+
+#include "client/commands.h"
+#include "client/connection.h"
+#include "client/quantity.h"
+#include "client/render/format.h"
+#include "client/render/width.h"
+#include "client/scenario/load.h"
+#include "client/scenario/uri.h"
+#include "client/sessions.h"
+#include "client/view/session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+
+#define PROGRESS_NS (NSEC_PER_SEC / 2)
+
+struct start {
+	struct client *client;
+	struct scenario_file *file;
+	uint8_t *data;
+	size_t size;
+	char *screen, *input;
+	Condprof__StartOptions options;
+	bool wait;
+	struct connection *connection;
+	uint64_t request;
+	int64_t session; ///< 0: not known yet
+	int signal_fd;
+	bool progress; ///< there is a line to be overwritten
+};
+
+static void start_clear(struct start *start)
+{
+	start->connection = connection_close(start->connection);
+	start->file = scenario_file_free(start->file);
+	free(start->data);
+	free(start->screen);
+	free(start->input);
+	if (start->signal_fd >= 0)
+		close(start->signal_fd);
+}
+
+// --- options ---------------------------------------------------------------------------------------------------------
+
+static enum exit_code take_uri(const struct client *client, const char *option, bool input, char **ret)
+{
+	const char *text = client_option(client, option);
+	CLEANUP_FREE char *folder = NULL;
+	struct error error = {0};
+
+	if (!text)
+		return EXIT_DONE;
+	folder = getcwd(NULL, 0);
+	int r = uri_for_daemon(text, input, folder, false, ret, &error);
+	return r < 0 ? client_fail(client, EXIT_USAGE, "%s %s: %s", option, text, error.message) : EXIT_DONE;
+}
+
+static enum exit_code take_limits(const struct client *client, Condprof__StartOptions *options)
+{
+	const char *rate = client_option(client, "--rate"), *passes = client_option(client, "--passes"),
+		   *duration = client_option(client, "--duration");
+
+	if (rate && rate_parse(rate, &options->rate_passes, &options->rate_per_ns) < 0)
+		return client_fail(client, EXIT_USAGE, "--rate %s: N/s, N/min or unlimited is needed", rate);
+	options->has_rate_passes = options->has_rate_per_ns = rate != NULL;
+	if (passes && count_parse(passes, 1, &options->max_passes) < 0)
+		return client_fail(client, EXIT_USAGE, "--passes %s: a whole number from 1 up is needed", passes);
+	options->has_max_passes = passes != NULL;
+	if (duration && (duration_parse(duration, &options->max_duration_ns) < 0 || options->max_duration_ns == 0))
+		return client_fail(client, EXIT_USAGE,
+				   "--duration %s: a time above zero with its unit is needed, as in 90s or 2h",
+				   duration);
+	options->has_max_duration_ns = duration != NULL;
+	return EXIT_DONE;
+}
+
+static enum exit_code take_options(struct start *start)
+{
+	struct client *client = start->client;
+	Condprof__StartOptions *options = &start->options;
+	enum exit_code code = take_limits(client, options);
+
+	if (code == EXIT_DONE)
+		code = take_uri(client, "--screen", false, &start->screen);
+	if (code == EXIT_DONE)
+		code = take_uri(client, "--input", true, &start->input);
+	options->screen = start->screen;
+	options->input = start->input;
+	options->has_dry_run = options->dry_run = client_flag(client, "--dry-run");
+	options->has_no_report = options->no_report = client_flag(client, "--no-report");
+	options->has_wait = options->wait = start->wait = client_flag(client, "--wait");
+	if (start->wait)
+		client_wait_for_ever(client);
+	return code;
+}
+
+// --- scenario --------------------------------------------------------------------------------------------------------
+
+static bool is_file_name(const char *text)
+{
+	size_t length = strlen(text);
+
+	return strchr(text, '/') || (length > 5 && strcmp(text + length - 5, ".yaml") == 0);
+}
+
+static enum exit_code load(struct start *start)
+{
+	const struct client *client = start->client;
+	const struct scenario_load_options options = {.ascii = !client->utf8};
+	const char *path = client->arguments[0];
+	struct error error = {0};
+	int r;
+
+	if (!is_file_name(path))
+		return client_fail(
+			client, EXIT_USAGE,
+			"installed scenarios are not built yet; a scenario's file has a / or .yaml in its name: "
+			"./%s?",
+			path);
+	r = scenario_load_file(path, &options, &start->file, &error);
+	if (r < 0)
+		return client_fail_error(client, r == -EACCES ? -EIO : r, &error);
+	if (scenario_file_errors(start->file) > 0) {
+		scenario_file_print_diagnostics(start->file, stderr);
+		return EXIT_FAILED;
+	}
+	r = scenario_file_pack(start->file, &start->data, &start->size, &error);
+	return r < 0 ? client_fail_error(client, r, &error) : EXIT_DONE;
+}
+
+/// What the daemon found wrong, at its places in the file.
+static enum exit_code refused(struct start *start, int r, const struct error *error)
+{
+	const Condprof__Error *said = r == -EREMOTEIO ? connection_error(start->connection) : NULL;
+
+	if (!said || said->n_problems == 0)
+		return client_fail_error(start->client, r, error);
+	for (size_t i = 0; i < said->n_problems; i++)
+		scenario_file_add_problem(start->file, said->problems[i]->place ? said->problems[i]->place : "",
+					  said->problems[i]->message ? said->problems[i]->message : "refused");
+	scenario_file_print_diagnostics(start->file, stderr);
+	return client_exit_code(r, error);
+}
+
+// --- waiting ---------------------------------------------------------------------------------------------------------
+
+/// Ctrl-C must not end the program before it has said what becomes of the session.
+static void catch_signals(struct start *start)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	start->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	connection_set_interrupt(start->connection, start->signal_fd);
+}
+
+/// Ends the program by the signal that came, as whoever sent it expects.
+static void die_of_signal(const struct start *start)
+{
+	struct signalfd_siginfo info = {.ssi_signo = SIGINT};
+	sigset_t signals;
+
+	(void)!read(start->signal_fd, &info, sizeof(info));
+	fflush(stdout);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	signal((int)info.ssi_signo, SIG_DFL);
+	raise((int)info.ssi_signo);
+	sigprocmask(SIG_UNBLOCK, &signals, NULL);
+}
+
+static void say_keeps_running(const struct start *start)
+{
+	if (start->session > 0)
+		client_note(start->client, "session %" PRId64 " keeps running: condprofctl stop %" PRId64 " ends it",
+			    start->session, start->session);
+	else
+		client_note(start->client, "the daemon had not answered yet: condprofctl status shows whether it runs");
+}
+
+static enum exit_code waiting_failed(struct start *start, int r, const struct error *error)
+{
+	enum exit_code code = EXIT_FAILED;
+
+	if (r != -EINTR)
+		code = refused(start, r, error);
+	if (start->wait && (r == -EINTR || r == -ETIMEDOUT))
+		say_keeps_running(start);
+	if (r == -EINTR)
+		die_of_signal(start);
+	return code;
+}
+
+static void clear_progress(struct start *start)
+{
+	if (start->progress)
+		fputs("\r\033[K", stderr);
+	start->progress = false;
+}
+
+static void print_progress(struct start *start, const Condprof__Session *session)
+{
+	char duration[FORMAT_SIZE], line[160];
+
+	snprintf(line, sizeof(line), "session %" PRId64 " %s, %s, %" PRId64 " passes", session->id,
+		 session_state_name(session->state),
+		 format_duration(session->duration_ns, false, !start->client->utf8, duration), session->passes);
+	text_cut(line, client_terminal_width(STDERR_FILENO) - 1, "");
+	fprintf(stderr, "\r\033[K%s", line);
+	fflush(stderr);
+	start->progress = true;
+}
+
+/// Asks how far it is. Whatever goes wrong here shows in the wait itself.
+static int show_progress(struct start *start, struct error *error)
+{
+	Condprof__Request request = CONDPROF__REQUEST__INIT;
+	Condprof__StatusRequest status = CONDPROF__STATUS_REQUEST__INIT;
+	struct session_list list CLEANUP(sessions_clear) = {0};
+
+	if (start->client->quiet || !isatty(STDERR_FILENO))
+		return 0;
+	status.has_session = true;
+	status.session = start->session;
+	request.body_case = CONDPROF__REQUEST__BODY_STATUS;
+	request.status = &status;
+	int r = connection_send(start->connection, &request, error);
+	if (r == 0)
+		r = sessions_receive(start->connection, request.id, &list, error);
+	if (r == 0 && list.n > 0)
+		print_progress(start, list.items[0]);
+	return r == -EREMOTEIO ? 0 : r;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+/// The second reply, when the report is closed.
+static int wait_for_end(struct start *start, Condprof__Reply **ret, struct error *error)
+{
+	int r;
+
+	while ((r = connection_receive(start->connection, start->request, now_ns() + PROGRESS_NS, ret, error)) ==
+	       -EAGAIN) {
+		r = show_progress(start, error);
+		if (r < 0)
+			break;
+	}
+	clear_progress(start);
+	return r;
+}
+
+static void say_ended(const struct start *start, const Condprof__Session *session)
+{
+	char duration[FORMAT_SIZE];
+	const char *sentence = session->has_reason ? end_reason_sentence(session->reason) : NULL,
+		   *said = session->reason_text;
+	bool result = session->has_result;
+
+	client_note(start->client, "session %" PRId64 " %s%s after %s and %" PRId64 " passes%s%s%s%s", session->id,
+		    session_state_name(session->state),
+		    !result                   ? ""
+		    : session_failed(session) ? ", failed,"
+					      : ", ok,",
+		    format_duration(session->duration_ns, false, !start->client->utf8, duration), session->passes,
+		    sentence ? ": " : "", sentence ? sentence : "", said && *said ? ": " : "", said ? said : "");
+	if (session->report_error && *session->report_error)
+		client_note(start->client, "session %" PRId64 ": its report is not whole: %s", session->id,
+			    session->report_error);
+}
+
+static enum exit_code finish_waiting(struct start *start)
+{
+	struct session_list list CLEANUP(sessions_clear) = {0};
+	struct error error = {0};
+	Condprof__Reply *reply;
+	int r = wait_for_end(start, &reply, &error);
+
+	if (r == 0)
+		r = sessions_add(&list, reply, &error);
+	if (r < 0)
+		return waiting_failed(start, r, &error);
+	if (list.n == 0)
+		return client_fail(start->client, EXIT_PROTOCOL, "the daemon answered without a session");
+	enum exit_code code = EXIT_DONE;
+	if (start->client->output != OUTPUT_TEXT) {
+		struct render *render = client_render(start->client);
+
+		view_ended_session(render, list.items[0]);
+		code = client_render_done(start->client, render);
+	}
+	say_ended(start, list.items[0]);
+	return code == EXIT_DONE && session_failed(list.items[0]) ? EXIT_FAILED : code;
+}
+
+// --- the command -----------------------------------------------------------------------------------------------------
+
+/// People and scripts get the id alone, at once; with --wait other outputs say all of it in the end.
+static enum exit_code print_id(const struct start *start)
+{
+	static const struct field id = {.name = "id"};
+
+	if (start->client->output == OUTPUT_TEXT) {
+		printf("%" PRId64 "\n", start->session);
+		return fflush(stdout) == 0
+			       ? EXIT_DONE
+			       : client_fail(start->client, EXIT_FAILED,
+					     "session %" PRId64 " runs, but its id can't be written to standard "
+					     "output: %s",
+					     start->session, strerror(errno));
+	}
+	if (start->wait)
+		return EXIT_DONE;
+	struct render *render = client_render(start->client);
+	render_value(render, &id, cell_count(start->session));
+	return client_render_done(start->client, render);
+}
+
+static enum exit_code run(struct start *start)
+{
+	Condprof__Reply *reply CLEANUP(reply_cleanup) = NULL;
+	struct error error = {0};
+
+	int r = connection_upload(start->connection, CONDPROF__UPLOAD__START, &start->options, start->data, start->size,
+				  &start->request, &error);
+	if (r == 0)
+		r = connection_receive(start->connection, start->request, INT64_MAX, &reply, &error);
+	if (r < 0)
+		return waiting_failed(start, r, &error);
+	if (reply->body_case != CONDPROF__REPLY__BODY_STARTED)
+		return client_fail(start->client, EXIT_PROTOCOL, "the daemon answered something else");
+	start->session = reply->started->session;
+	enum exit_code code = print_id(start);
+	return code == EXIT_DONE && start->wait ? finish_waiting(start) : code;
+}
+
+enum exit_code cmd_start(struct client *client)
+{
+	struct start start CLEANUP(start_clear) = {
+		.client = client, .options = CONDPROF__START_OPTIONS__INIT, .signal_fd = -1};
+	enum exit_code code = take_options(&start);
+
+	if (code == EXIT_DONE)
+		code = load(&start);
+	if (code == EXIT_DONE)
+		code = client_connect(client, &start.connection);
+	if (code != EXIT_DONE)
+		return code;
+	if (start.wait)
+		catch_signals(&start);
+	return run(&start);
+}
