@@ -53,7 +53,8 @@ static struct {
 	atomic_uint_fast64_t lost;
 	uint64_t lost_said; ///< the log thread's
 	atomic_int level;
-	atomic_bool running, stopping, given_up;
+	atomic_bool running, stopping;
+	atomic_bool given_up; ///< the thread did not end in time, and may still be there
 	enum log_target target;
 	sem_t filled;
 	pthread_t thread;
@@ -261,6 +262,8 @@ int log_start(void)
 {
 	sigset_t all, before;
 
+	if (atomic_load(&state.running) || atomic_load(&state.given_up))
+		return -EBUSY;
 	for (size_t i = 0; i < LOG_SLOTS; i++)
 		atomic_init(&state.slots[i].turn, i);
 	atomic_init(&state.tail, 0);
@@ -268,7 +271,6 @@ int log_start(void)
 	state.lost_said = atomic_load(&state.lost);
 	state.target = log_target_of(STDERR_FILENO, getenv("JOURNAL_STREAM"));
 	atomic_store(&state.stopping, false);
-	atomic_store(&state.given_up, false);
 	if (sem_init(&state.filled, 0, 0) < 0)
 		return -errno;
 	// signals are for the control thread

@@ -9,7 +9,7 @@
 enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_NOTICE = 5, LOG_LEVEL_INFO = 6, LOG_LEVEL_DEBUG = 7 };
 
 /// Starts the log thread. Before that and after log_stop() lines go to stderr directly.
-/// @return 0 or a negative errno; then lines keep going to stderr directly
+/// @return 0 or a negative errno (-EBUSY: it runs already); then lines keep going to stderr directly
 int log_start(void);
 /// Writes what is queued (waits for 2 s at most) and ends the thread.
 void log_stop(void);

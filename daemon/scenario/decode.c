@@ -9,6 +9,7 @@
 #include "daemon/scenario/decoder.h"
 #include "proto/frame.h"
 #include "proto/limits.h"
+#include "proto/utf8.h"
 
 #include <errno.h>
 #include <math.h>
@@ -152,6 +153,13 @@ static void build_index(struct decoder *decoder, struct name_index *index, const
 		decoder->no_memory = true;
 }
 
+/// What a URI means is for its screen or input to say; here only that it can be shown to people.
+static void check_uri(struct decoder *decoder, const char *field, const char *uri)
+{
+	if (uri && check_length(decoder, field, uri, TEXT_MAX_BYTES) && utf8_has_control(uri, false))
+		problem(decoder, field, "there are control characters in this URI");
+}
+
 static void decode_settings(struct decoder *decoder)
 {
 	const Condprof__Scenario *message = decoder->message;
@@ -164,10 +172,8 @@ static void decode_settings(struct decoder *decoder)
 	scenario->id = message->id;
 	scenario->screen = message->screen;
 	scenario->input = message->input;
-	if (message->screen)
-		check_length(decoder, "screen", message->screen, TEXT_MAX_BYTES);
-	if (message->input)
-		check_length(decoder, "input", message->input, TEXT_MAX_BYTES);
+	check_uri(decoder, "screen", message->screen);
+	check_uri(decoder, "input", message->input);
 	scenario->period_ns = DEFAULT_PERIOD_NS;
 	if (message->rate &&
 	    scenario_rate_period(message->rate->passes, message->rate->per_ns, &scenario->period_ns, &error) < 0)

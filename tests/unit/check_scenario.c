@@ -61,7 +61,6 @@ static Condprof__TextPart *text_parts[] = {&f.try_part, &f.retries_part};
 static char *event_list[] = {TEXT("later"), TEXT("give up")};
 static char *language_list[] = {TEXT("eng"), TEXT("script/Latin"), TEXT("chi_sim")};
 
-
 static void make_png(int width, int height, bool flat, uint8_t **ret, size_t *ret_size)
 {
 	struct picture *picture = NULL;
@@ -449,6 +448,7 @@ CHANGE(empty_scenario_name, f.scenario.name = TEXT(""))
 CHANGE(long_scenario_name, f.scenario.name = long_text)
 CHANGE(escape_in_name, f.scenario.name = TEXT("a\x1b[2J"))
 CHANGE(long_screen, f.scenario.screen = long_text)
+CHANGE(escape_in_screen, f.scenario.screen = TEXT("x11:\x1b"))
 CHANGE(negative_rate, f.rate.passes = -1)
 CHANGE(nan_rate, f.rate.passes = NAN)
 CHANGE(infinite_rate, f.rate.passes = INFINITY)
@@ -570,6 +570,7 @@ static const struct {
 	{long_scenario_name, "scenario", "256 bytes"},
 	{escape_in_name, "scenario", "control characters"},
 	{long_screen, "screen", "4096 bytes"},
+	{escape_in_screen, "screen", "control characters"},
 	{negative_rate, "rate", "10/s"},
 	{nan_rate, "rate", "10/s"},
 	{infinite_rate, "rate", "10/s"},
