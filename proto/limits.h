@@ -30,9 +30,6 @@
 #define NAME_MAX_BYTES 256U         ///< a name of anything
 #define TEXT_MAX_BYTES 4096U        ///< a text, URI or key combination
 #define YAML_MAX_BYTES (1024U * 1024U)
-#define DURATION_MAX_NS (INT64_C(1000000) * 3600 * NSEC_PER_SEC)  ///< of a scenario: a million hours
-#define POSITION_MAX_PX 32767       ///< of a click, either sign: what X11 can say
-#define RATE_MAX_PER_S 1000000      ///< passes a second; more is unlimited
 
 #define PICTURE_MAX_SIDE 16384      ///< px
 #define PICTURE_MAX_PIXELS (64 * 1024 * 1024)

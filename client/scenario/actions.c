@@ -42,6 +42,8 @@ static void set_swipe(struct scenario_file *file, const struct key *key, const s
 		node_error(file, value, "“swipe” needs two positions or more: [[x, y], [x, y]]");
 		return;
 	}
+	if (value->count > SWIPE_MAX_POINTS)
+		node_error(file, value, "“swipe” has more than %u positions", SWIPE_MAX_POINTS);
 	swipe->points = file_alloc(file, value->count, sizeof(*swipe->points));
 	for (uint32_t i = 0; swipe->points && i < value->count; i++) {
 		Condprof__Point *point = take_point(file, key->name, value->items[i]);
@@ -68,8 +70,7 @@ static void set_keys(struct scenario_file *file, const struct key *key, const st
 		action->keys = (char *)(uintptr_t)text;
 }
 
-// --- texts with counters
-// -------------------------------------------------------------------------------------------------
+// --- texts with counters -----------------------------------------------------------------------
 
 struct texts {
 	size_t *count;
@@ -102,6 +103,20 @@ static Condprof__TextPart *new_part(struct scenario_file *file, const struct val
 	return message;
 }
 
+/// Whether the text is right before it is looked at for counters.
+static bool check_text(struct scenario_file *file, const char *name, const struct node *value, bool may_be_empty)
+{
+	if (value->size == 0 && !may_be_empty)
+		node_error(file, value, "“%s”: the text cannot be empty", name);
+	else if (value->size > TEXT_MAX_BYTES)
+		node_error(file, value, "“%s”: the text is longer than %u bytes", name, TEXT_MAX_BYTES);
+	else if (utf8_has_control(value->text, true))
+		node_error(file, value, "“%s”: of control characters only tab and newline can be in a text", name);
+	else
+		return true;
+	return false;
+}
+
 static void take_parts(struct scenario_file *file, const char *name, const struct node *value, bool may_be_empty,
 		       struct texts ret)
 {
@@ -110,20 +125,14 @@ static void take_parts(struct scenario_file *file, const char *name, const struc
 	size_t count = 0, offset = 0;
 	const char *text;
 
-	if (!take_text(file, name, "a text", value, &text))
+	if (!take_text(file, name, "a text", value, &text) || !check_text(file, name, value, may_be_empty))
 		return;
-	if (value->size == 0 && !may_be_empty) {
-		node_error(file, value, "“%s”: the text cannot be empty", name);
-		return;
-	}
-	if (value->size > TEXT_MAX_BYTES) {
-		node_error(file, value, "“%s”: the text is longer than %u bytes", name, TEXT_MAX_BYTES);
-		return;
-	}
 	int r = value_parts(&file->arena, text, &parts, &count, &problem, &offset);
 	file->out_of_memory |= r == -ENOMEM;
 	if (r == -EINVAL)
 		say_in_text(file, name, value, offset, problem.message);
+	if (r == 0 && count > TEXT_MAX_PARTS)
+		node_error(file, value, "“%s”: more than %u counters and pieces between them", name, TEXT_MAX_PARTS);
 	Condprof__TextPart **messages = r < 0 ? NULL : file_alloc(file, count, sizeof(*messages));
 	for (size_t i = 0; messages && i < count; i++)
 		messages[i] = new_part(file, &parts[i]);
@@ -182,8 +191,7 @@ static void set_type(struct scenario_file *file, const struct key *key, const st
 		say_found(file, key->name, "a text in quotes or {secret: NAME}", value);
 }
 
-// --- other kinds
-// -----------------------------------------------------------------------------------------------------------
+// --- other kinds -------------------------------------------------------------------------------
 
 static void set_operation(struct scenario_file *file, const struct key *key, const struct node *value, void *message)
 {
@@ -257,8 +265,7 @@ static void set_path(struct scenario_file *file, const struct key *key, const st
 		signal->path = (char *)(uintptr_t)text;
 }
 
-// --- the kinds
-// ---------------------------------------------------------------------------------------------------------
+// --- the kinds ---------------------------------------------------------------------------------
 
 static const struct word add_word[] = {{"add", CONDPROF__COUNTER_OPERATION__ADD}};
 static const struct word subtract_word[] = {{"subtract", CONDPROF__COUNTER_OPERATION__SUBTRACT}};

@@ -25,8 +25,7 @@ void *file_alloc(struct scenario_file *file, size_t count, size_t size)
 	return memory;
 }
 
-// --- the scenario's own keys
-// -------------------------------------------------------------------------------------------
+// --- the scenario's own keys -------------------------------------------------------------------
 
 static void set_scenario_id(struct scenario_file *file, const struct key *key, const struct node *value, void *message)
 {
@@ -109,8 +108,8 @@ static void set_rotate(struct scenario_file *file, const struct key *key, const 
 	Condprof__Scenario *scenario = message;
 
 	set_duration(file, key, value, message);
-	if (scenario->has_rotate_ns && scenario->rotate_ns == 0)
-		node_error(file, value, "“%s” must be longer than 0: leave it out for one report a session", key->name);
+	if (scenario->has_rotate_ns && scenario->rotate_ns < SCENARIO_MIN_ROTATE_NS)
+		node_error(file, value, "“%s” is 1 s or longer; leave it out for one report a session", key->name);
 }
 
 static bool check_counter_name(struct scenario_file *file, const struct node *name)
@@ -176,8 +175,7 @@ static void set_counters(struct scenario_file *file, const struct key *key, cons
 		take_counter(file, node_key(value, i), node_value(value, i), scenario);
 }
 
-// --- events
-// ------------------------------------------------------------------------------------------------------------
+// --- events ------------------------------------------------------------------------------------
 
 static void take_conditions(struct scenario_file *file, const struct key *key, const struct node *value, bool trigger,
 			    Condprof__Event *event)

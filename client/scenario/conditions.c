@@ -74,8 +74,7 @@ static void set_is(struct scenario_file *file, const struct key *key, const stru
 	counter->has_comparison = take_comparison(file, key->name, value, &counter->comparison, &counter->operand);
 }
 
-// --- languages
-// ---------------------------------------------------------------------------------------------------------
+// --- languages ---------------------------------------------------------------------------------
 
 struct languages {
 	size_t *count;
@@ -84,9 +83,9 @@ struct languages {
 
 static bool is_language(const char *text)
 {
-	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789/");
 
-	return length > 0 && length <= 32 && text[length] == '\0';
+	return length > 0 && length <= 64 && text[0] != '/' && text[length - 1] != '/' && text[length] == '\0';
 }
 
 /// eng, or a list of them.
@@ -101,8 +100,8 @@ static void take_languages(struct scenario_file *file, const struct key *key, co
 
 	if (count == 0)
 		node_error(file, value, "“%s”: the list is empty", key->name);
-	if (count > 16) {
-		node_error(file, value, "“%s”: more than 16 languages", key->name);
+	if (count > SCENARIO_MAX_LANGUAGES) {
+		node_error(file, value, "“%s”: more than %u languages", key->name, SCENARIO_MAX_LANGUAGES);
 		return;
 	}
 	for (uint32_t i = 0; languages && i < count; i++) {
@@ -134,8 +133,7 @@ static void set_number_languages(struct scenario_file *file, const struct key *k
 	take_languages(file, key, value, (struct languages){&number->n_languages, &number->languages});
 }
 
-// --- the kinds
-// ---------------------------------------------------------------------------------------------------------
+// --- the kinds ---------------------------------------------------------------------------------
 
 static const struct word bus_words[] = {
 	{"session", CONDPROF__BUS__BUS_SESSION}, {"system", CONDPROF__BUS__BUS_SYSTEM}, {NULL, 0}};
@@ -355,7 +353,7 @@ static void take_default_name(struct scenario_file *file, const struct node *map
 	}
 	if (shows)
 		condition->name = (char *)(uintptr_t)value->text;
-	else
+	else if ((kind == IMAGE && condition->image->file) || (kind == TEXT && condition->text->text))
 		node_error(file, value, "this cannot be the condition's name too: give it one by “name: …”");
 }
 

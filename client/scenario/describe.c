@@ -86,8 +86,7 @@ static void add_threshold(struct text *text, double threshold)
 	add(text, " %%");
 }
 
-// --- conditions
-// --------------------------------------------------------------------------------------------------------
+// --- conditions --------------------------------------------------------------------------------
 
 static void describe_image(struct text *text, const Condprof__ImageCondition *image)
 {
@@ -225,8 +224,7 @@ char *describe_condition(const Condprof__Condition *condition, char out[DESCRIPT
 	return out;
 }
 
-// --- actions
-// -----------------------------------------------------------------------------------------------------------
+// --- actions -----------------------------------------------------------------------------------
 
 /// What stands literally, with braces as the file writes them.
 static void add_literal(struct text *text, const char *literal)

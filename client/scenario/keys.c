@@ -29,8 +29,7 @@ static void mark_present(const struct key *key, void *message)
 		*MEMBER(protobuf_c_boolean, message, key->has) = true;
 }
 
-// --- what was found
-// ----------------------------------------------------------------------------------------------------
+// --- what was found ----------------------------------------------------------------------------
 
 /// Whether an unquoted # behind the place where a value should be made a comment of it.
 static bool comment_follows(const struct scenario_file *file, const struct node *value)
@@ -118,8 +117,7 @@ bool name_is_right(struct scenario_file *file, const char *what, const struct no
 	return true;
 }
 
-// --- mappings by table
-// -------------------------------------------------------------------------------------------------
+// --- mappings by table -------------------------------------------------------------------------
 
 const struct key *key_find(const struct key_set *set, const char *name)
 {
@@ -217,8 +215,7 @@ bool take_keys(struct scenario_file *file, const struct node *mapping, const str
 	return all_known;
 }
 
-// --- values that many keys share
-// ---------------------------------------------------------------------------------------
+// --- values that many keys share ---------------------------------------------------------------
 
 static void say_problem(struct scenario_file *file, const char *name, const struct node *value,
 			const struct value_problem *problem)
@@ -286,6 +283,8 @@ void set_text(struct scenario_file *file, const struct key *key, const struct no
 		node_error(file, value, "“%s”: the text cannot be empty", key->name);
 	else if (value->size > TEXT_MAX_BYTES)
 		node_error(file, value, "“%s”: the text is longer than %u bytes", key->name, TEXT_MAX_BYTES);
+	else if (utf8_has_control(text, false))
+		node_error(file, value, "“%s”: one line without control characters is expected", key->name);
 	else
 		*MEMBER(const char *, message, key->field) = text;
 }
@@ -398,7 +397,7 @@ static Condprof__Point *take_point_between(struct scenario_file *file, const cha
 
 Condprof__Point *take_point(struct scenario_file *file, const char *name, const struct node *value)
 {
-	return take_point_between(file, name, value, -POSITION_MAX_PX, POSITION_MAX_PX);
+	return take_point_between(file, name, value, -SCENARIO_MAX_POSITION, SCENARIO_MAX_POSITION);
 }
 
 Condprof__Area *take_area(struct scenario_file *file, const char *name, const struct node *value)

@@ -163,8 +163,7 @@ static void use_parts(struct scenario_file *file, const struct node *node, Condp
 	}
 }
 
-// --- names and ids
-// -----------------------------------------------------------------------------------------------------
+// --- names and ids -----------------------------------------------------------------------------
 
 /// Ids given in the file, by their text in decimal: one table serves for names and for numbers.
 struct identities {
@@ -277,20 +276,20 @@ static void check_counts(struct scenario_file *file, const struct identities *id
 					      rows[i].most);
 }
 
-// --- references
-// --------------------------------------------------------------------------------------------------------
+// --- references --------------------------------------------------------------------------------
 
-static bool condition_can_be_found(const Condprof__Condition *condition)
+/// Whether the condition is one that says “present: false”.
+static bool is_absence(const Condprof__Condition *condition)
 {
 	switch (condition->kind_case) {
 	case CONDPROF__CONDITION__KIND_IMAGE:
-		return condition->image->present;
+		return !condition->image->present;
 	case CONDPROF__CONDITION__KIND_COLOR:
-		return condition->color->present;
+		return !condition->color->present;
 	case CONDPROF__CONDITION__KIND_TEXT:
-		return condition->text->present;
+		return !condition->text->present;
 	default:
-		return true; // numbers, and what was said to be wrong already
+		return false;
 	}
 }
 
@@ -300,11 +299,17 @@ static void check_click_name(const struct place *place, const struct node *node,
 	char word[QUOTED_BYTES];
 	uint32_t index;
 
-	if (!names_find(names, name, strlen(name), &index))
+	if (!names_find(names, name, strlen(name), &index)) {
 		say_unknown_name(place->file, node, "condition in this event is called", name, names);
-	else if (!condition_can_be_found(place->event->conditions[index]))
+		return;
+	}
+	const Condprof__Condition *condition = place->event->conditions[index];
+	if (is_absence(condition))
 		node_error(place->file, node,
 			   "“%s” is “present: false”: there is nothing to click on when it is fulfilled",
+			   name_text(name, word));
+	else if (condition->kind_case == CONDPROF__CONDITION__KIND_NUMBER)
+		node_error(place->file, node, "“%s” is a number condition: it has no place to click on",
 			   name_text(name, word));
 }
 
@@ -321,9 +326,6 @@ static void check_click(const struct place *place, const struct node *mapping, c
 			   "a trigger event looks at no screen: it can click positions only, “click: [x, y]”");
 	else if (click->target_case == CONDPROF__CLICK_ACTION__TARGET_CONDITION)
 		check_click_name(place, node, click->condition, names);
-	else if (place->event->match != CONDPROF__MATCH__MATCH_ANY)
-		node_error(place->file, node,
-			   "“click: found” needs “match: any”; where all must match, name the condition");
 }
 
 static void check_events(struct scenario_file *file, const struct node *mapping,
@@ -399,6 +401,32 @@ static void check_condition(const struct place *place, size_t index)
 	}
 }
 
+/// Distinct ones; the daemon keeps a row for each.
+static void check_broadcasts(struct scenario_file *file, size_t conditions)
+{
+	struct names names = {0};
+
+	if (names_reserve(&names, &file->arena, (uint32_t)conditions) < 0) {
+		file->out_of_memory = true;
+		return;
+	}
+	for (size_t i = 0; i < file->message->n_trigger_events; i++) {
+		const Condprof__Event *event = file->message->trigger_events[i];
+
+		for (size_t n = 0; n < event->n_conditions; n++) {
+			const Condprof__Condition *condition = event->conditions[n];
+
+			if (condition->kind_case == CONDPROF__CONDITION__KIND_BROADCAST &&
+			    condition->broadcast->broadcast)
+				names_add(&names, condition->broadcast->broadcast,
+					  strlen(condition->broadcast->broadcast), 0, NULL);
+		}
+	}
+	if (names.count > SCENARIO_MAX_BROADCASTS)
+		diagnostics_add_whole(&file->diagnostics, DIAGNOSTIC_ERROR, "%u broadcasts: a scenario has at most %u",
+				      names.count, SCENARIO_MAX_BROADCASTS);
+}
+
 static void check_references(const struct place *place, void *context)
 {
 	struct names conditions = {0};
@@ -433,4 +461,5 @@ void scenario_resolve(struct scenario_file *file)
 	}
 	visit_events(file, learn_event, &identities);
 	visit_events(file, check_references, NULL);
+	check_broadcasts(file, identities.conditions);
 }

@@ -44,7 +44,7 @@ static const char *skip_spaces(const char *text)
 	return text + strspn(text, " ");
 }
 
-// --- numbers ---------------------------------------------------------------------------------------------------------
+// --- numbers -----------------------------------------------------------------------------------
 
 /// Length of a decimal number without exponent and sign, 0: none. `ret_digits_after` counts those after the point.
 static size_t decimal_length(const char *text, size_t *ret_digits_after)
@@ -110,10 +110,8 @@ bool value_reads_as_number(const char *text)
 {
 	char *end;
 
-	if (*text == '\0')
-		return false;
 	(void)read_double(text, &end);
-	return *end == '\0';
+	return end != text && end[strspn(end, " \t")] == '\0';
 }
 
 int value_integer(const char *text, int64_t min, int64_t max, int64_t *ret, struct value_problem *problem)
@@ -166,7 +164,7 @@ int value_percent(const char *text, double *ret, struct value_problem *problem)
 	return 0;
 }
 
-// --- durations and rates ---------------------------------------------------------------------------------------------
+// --- durations and rates -----------------------------------------------------------------------
 
 struct unit {
 	const char *name;
@@ -257,15 +255,15 @@ static int scale(const char *text, size_t length, size_t after, const struct uni
 			continue;
 		value = value * 10 + (unsigned)(text[i] - '0');
 		if (value > UINT64_MAX)
-			return wrong(problem, "“%s” is too long: at most 1,000,000 h", excerpt(text));
+			return wrong(problem, "“%s” is too long: at most 100 years", excerpt(text));
 	}
 	for (size_t i = 0; i < after; i++)
 		divisor *= 10;
 	value *= (uint64_t)unit->ns;
 	if (value % divisor != 0)
 		return wrong(problem, "“%s” is finer than a nanosecond", excerpt(text));
-	if (value / divisor > (uint64_t)DURATION_MAX_NS)
-		return wrong(problem, "“%s” is too long: at most 1,000,000 h", excerpt(text));
+	if (value / divisor > (uint64_t)SCENARIO_MAX_DURATION_NS)
+		return wrong(problem, "“%s” is too long: at most 100 years", excerpt(text));
 	*ret = (int64_t)(value / divisor);
 	return 0;
 }
@@ -301,14 +299,14 @@ int value_rate(const char *text, double *ret_passes, int64_t *ret_per_ns, struct
 	bool minutes = !strcmp(unit, "min");
 	if (!minutes && strcmp(unit, "s") != 0)
 		return wrong(problem, "expected a rate like 10/s or 30/min, found “%s”", excerpt(text));
-	double passes = read_double(text, &end), per_second = minutes ? passes / 60 : passes;
+	double passes = read_double(text, &end);
 	if (!(passes > 0))
 		return wrong(problem, "a rate is more than 0; to run as fast as possible write unlimited");
-	if (!(per_second <= RATE_MAX_PER_S))
-		return wrong(problem, "“%s” is out of range: at most %d/s; more is unlimited", excerpt(text),
-			     RATE_MAX_PER_S);
-	if (!(per_second >= 1e9 / (double)DURATION_MAX_NS))
-		return wrong(problem, "“%s” is out of range: at least one pass in 1,000,000 h", excerpt(text));
+	double period_ns = (minutes ? (double)NSEC_PER_MIN : (double)NSEC_PER_SEC) / passes;
+	if (!(period_ns >= (double)SCENARIO_MIN_PERIOD_NS))
+		return wrong(problem, "“%s” is more than a million passes a second: write unlimited", excerpt(text));
+	if (!(period_ns <= (double)SCENARIO_MAX_DURATION_NS))
+		return wrong(problem, "“%s” is slower than one pass in 100 years", excerpt(text));
 	*ret_passes = passes;
 	*ret_per_ns = minutes ? NSEC_PER_MIN : NSEC_PER_SEC;
 	return 0;
@@ -355,7 +353,7 @@ char *number_text(double number, char *out, size_t size)
 	return out;
 }
 
-// --- colours, comparisons --------------------------------------------------------------------------------------------
+// --- colours, comparisons ----------------------------------------------------------------------
 
 int value_color(const char *text, uint32_t *ret_rgb, struct value_problem *problem)
 {
@@ -412,8 +410,7 @@ int value_comparison(const char *text, Condprof__Comparison *ret, const char **r
 	return wrong(problem, "expected a comparison like \">= 3\" or \"== retries\", found “%s”", excerpt(text));
 }
 
-// --- texts with counters
-// -----------------------------------------------------------------------------------------------
+// --- texts with counters -----------------------------------------------------------------------
 
 static size_t count_braces(const char *text)
 {
@@ -496,8 +493,7 @@ int value_parts(struct arena *arena, const char *text, struct value_part **ret, 
 	return 0;
 }
 
-// --- D-Bus names
-// -------------------------------------------------------------------------------------------------------
+// --- D-Bus names -------------------------------------------------------------------------------
 
 #define BUS_NAME_MAX 255U
 #define WORD_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"

@@ -12,7 +12,7 @@ struct value_problem {
 	char message[256];
 };
 
-/// 500 ms, 1.5s, 24 h. 0 to DURATION_MAX_NS.
+/// 500 ms, 1.5s, 24 h. 0 to SCENARIO_MAX_DURATION_NS.
 int value_duration(const char *text, int64_t *ret_ns, struct value_problem *problem);
 
 /// 10/s, 30/min, unlimited (passes 0).

@@ -61,8 +61,7 @@ static const struct node *value_of(const struct node *mapping, const char *key)
 	return value ? value : mapping;
 }
 
-// --- counters and events
-// -----------------------------------------------------------------------------------------------
+// --- counters and events -----------------------------------------------------------------------
 
 static void use(struct survey *survey, const char *counter, enum use use)
 {
@@ -191,26 +190,40 @@ static bool all_disabled(const struct scenario_file *file)
 	return true;
 }
 
-// --- what stands in one event
-// --------------------------------------------------------------------------------------------
+// --- what stands in one event ------------------------------------------------------------------
+
+/// How many conditions are found when they are fulfilled.
+static size_t count_findable(const Condprof__Event *event)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < event->n_conditions; i++) {
+		const Condprof__Condition *condition = event->conditions[i];
+
+		count += (condition->kind_case == CONDPROF__CONDITION__KIND_IMAGE && condition->image->present) ||
+			 (condition->kind_case == CONDPROF__CONDITION__KIND_COLOR && condition->color->present) ||
+			 (condition->kind_case == CONDPROF__CONDITION__KIND_TEXT && condition->text->present);
+	}
+	return count;
+}
 
 static void warn_click_found(const struct visit *visit)
 {
-	bool some = false;
+	const Condprof__Event *event = visit->event;
+	size_t findable = count_findable(event);
+	bool any = event->match == CONDPROF__MATCH__MATCH_ANY;
 
-	for (size_t i = 0; i < visit->event->n_conditions; i++) {
-		const Condprof__Condition *condition = visit->event->conditions[i];
-
-		some |= !((condition->kind_case == CONDPROF__CONDITION__KIND_IMAGE && !condition->image->present) ||
-			  (condition->kind_case == CONDPROF__CONDITION__KIND_COLOR && !condition->color->present) ||
-			  (condition->kind_case == CONDPROF__CONDITION__KIND_TEXT && !condition->text->present));
+	if (findable == 1 || (findable > 1 && any))
+		return;
+	for (size_t i = 0; i < event->n_actions; i++) {
+		if (event->actions[i]->kind_case != CONDPROF__ACTION__KIND_CLICK ||
+		    event->actions[i]->click->target_case != CONDPROF__CLICK_ACTION__TARGET_FOUND)
+			continue;
+		node_warning(visit->survey->file, value_of(action_node(visit->node, i), "click"), "%s",
+			     findable == 0 ? "nothing here has a place where it is found: the click is skipped"
+					   : "where all must match, “found” is always the first of them: name the one "
+					     "that is meant");
 	}
-	for (size_t i = 0; !some && i < visit->event->n_actions; i++)
-		if (visit->event->actions[i]->kind_case == CONDPROF__ACTION__KIND_CLICK &&
-		    visit->event->actions[i]->click->target_case == CONDPROF__CLICK_ACTION__TARGET_FOUND)
-			node_warning(visit->survey->file, action_node(visit->node, i),
-				     "nothing is ever found here, all conditions are “present: false”: the click is "
-				     "skipped");
 }
 
 static void warn_after_stop(const struct visit *visit)
@@ -239,8 +252,7 @@ static void warn_event(const struct visit *visit)
 	warn_after_stop(visit);
 }
 
-// --- areas and frames
-// --------------------------------------------------------------------------------------------------
+// --- areas and frames --------------------------------------------------------------------------
 
 /// A place that a condition looks at or an action goes to.
 static void check_place(const struct visit *visit, const struct node *node, const Condprof__Area *area)
@@ -333,8 +345,7 @@ static void warn_parts(const struct visit *visit)
 		warn_action(visit, i);
 }
 
-// --- the frame's size
-// --------------------------------------------------------------------------------------------------
+// --- the frame's size --------------------------------------------------------------------------
 
 static bool is_png(const char *name)
 {

@@ -7,6 +7,7 @@
 #include "client/scenario/keys.h"
 #include "client/scenario/load.h"
 #include "client/scenario/source.h"
+#include "daemon/scenario/scenario.h"
 #include "proto/limits.h"
 #include "tests/support/message_text.h"
 #include "tests/support/unit.h"
@@ -70,8 +71,7 @@ static char *list_diagnostics(const struct scenario_file *file, enum diagnostic_
 	return text;
 }
 
-// --- the tables
-// --------------------------------------------------------------------------------------------------------
+// --- the tables --------------------------------------------------------------------------------
 
 struct table_case {
 	char title[120];
@@ -141,8 +141,7 @@ START_TEST(every_warning_is_told)
 }
 END_TEST
 
-// --- good files
-// --------------------------------------------------------------------------------------------------------
+// --- good files --------------------------------------------------------------------------------
 
 static void check_message(const char *yaml, const char *expected_name)
 {
@@ -312,8 +311,7 @@ START_TEST(replay_folders_become_absolute)
 }
 END_TEST
 
-// --- images
-// ------------------------------------------------------------------------------------------------------------
+// --- images ------------------------------------------------------------------------------------
 
 START_TEST(bad_images_are_refused)
 {
@@ -399,8 +397,7 @@ START_TEST(images_have_a_limit_together)
 }
 END_TEST
 
-// --- places
-// ------------------------------------------------------------------------------------------------------------
+// --- places ------------------------------------------------------------------------------------
 
 static const char placed[] = "scenario: x\n"
 			     "counters: {a: 1, b: 2}\n"
@@ -474,8 +471,7 @@ START_TEST(a_refusal_is_told_at_its_place)
 }
 END_TEST
 
-// --- how it is shown
-// ---------------------------------------------------------------------------------------------------
+// --- how it is shown ---------------------------------------------------------------------------
 
 static char *print_diagnostics(const char *yaml, bool ascii)
 {
@@ -565,8 +561,7 @@ START_TEST(many_mistakes_are_counted)
 }
 END_TEST
 
-// --- files
-// -------------------------------------------------------------------------------------------------------------
+// --- files -------------------------------------------------------------------------------------
 
 START_TEST(what_is_no_text_is_said)
 {
@@ -723,6 +718,56 @@ START_TEST(the_summary_says_it_all)
 }
 END_TEST
 
+// --- the daemon thinks the same ---------------------------------------------------------------------------------
+
+/// Whether the daemon takes it, but for what it has not built yet; and every place it names is one of the file.
+static void check_daemon_agrees(const char *title, const struct scenario_file *file)
+{
+	struct scenario_problems problems = {0};
+	struct scenario *scenario = NULL;
+	uint8_t *data = NULL;
+	size_t size = 0;
+	uint32_t line, column;
+
+	ck_assert_int_eq(scenario_file_pack(file, &data, &size, NULL), 0);
+	int r = scenario_decode(data, size, &scenario, &problems);
+	ck_assert_msg(r == 0 || r == -EINVAL, "%s: %d", title, r);
+	for (size_t i = 0; i < MIN(problems.count, SCENARIO_MAX_PROBLEMS); i++) {
+		ck_assert_msg(problems.items[i].code == CONDPROF__CODE__UNSUPPORTED, "%s: %s: %s", title,
+			      problems.items[i].place, problems.items[i].message);
+		ck_assert_msg(scenario_locate(file, problems.items[i].place, &line, &column) == 0, "%s: %s", title,
+			      problems.items[i].place);
+	}
+	scenario_free(scenario);
+	free(data);
+}
+
+START_TEST(the_daemon_takes_what_is_right)
+{
+	static const char *const names[] = {"all-keys.yaml", "../../../docs/demo/press-line.yaml"};
+	char *table = read_data("warnings.txt");
+	struct table_case row;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct scenario_file *file = NULL;
+		struct error error = {0};
+		char path[300];
+
+		snprintf(path, sizeof(path), "scenarios/%s", names[i]);
+		ck_assert_msg(scenario_load_file(unit_data(path), NULL, &file, &error) == 0, "%s", error.message);
+		check_daemon_agrees(names[i], file);
+		scenario_file_free(file);
+	}
+	for (char *at = table; (at = next_case(at, &row));) {
+		struct scenario_file *file = load(row.text, NULL);
+
+		check_daemon_agrees(row.title, file);
+		scenario_file_free(file);
+	}
+	free(table);
+}
+END_TEST
+
 static Suite *scenario_file_suite(void)
 {
 	Suite *suite = suite_create("scenario file");
@@ -750,6 +795,7 @@ static Suite *scenario_file_suite(void)
 	tcase_add_test(tests, ten_thousand_conditions);
 	tcase_add_test(tests, more_than_a_scenario_may_have);
 	tcase_add_test(tests, the_summary_says_it_all);
+	tcase_add_test(tests, the_daemon_takes_what_is_right);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -38,9 +38,9 @@ START_TEST(durations)
 		{"0.0000000000009765625 h", -1},
 		{"1.0 ns", 1},
 		{"1.1 ns", -1},
-		{"1000000 h", INT64_C(3600000000000000000)},
-		{"1000000.1 h", -1},
-		{"1000001 h", -1},
+		{"876000 h", INT64_C(3153600000000000000)},
+		{"876000.1 h", -1},
+		{"876001 h", -1},
 		{"18446744073709551616 ns", -1},
 		{"99999999999999999999999999999999999999 ns", -1},
 		{"0.00000000000000000000000000000000000000000000001 s", -1},
@@ -95,7 +95,7 @@ START_TEST(durations_as_text)
 		{90000000000, "90 s"},
 		{3600000000000, "1 h"},
 		{INT64_C(86400) * 1000000000, "24 h"},
-		{DURATION_MAX_NS, "1000000 h"},
+		{SCENARIO_MAX_DURATION_NS, "876000 h"},
 		{5400000000000, "90 min"},
 	};
 
@@ -169,7 +169,7 @@ START_TEST(numbers)
 		{"0x10", false, 0, true},   {"1e999", false, 0, true},  {"", false, 0, false},
 		{"x", false, 0, false},     {"1x", false, 0, false},    {"-", false, 0, false},
 		{"1e", false, 0, false},    {"1,5", false, 0, false},   {"infinity", false, 0, true},
-		{"1 ", false, 0, false},    {"--1", false, 0, false},
+		{"1 ", false, 0, true},    {"--1", false, 0, false},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
