@@ -285,6 +285,7 @@ START_TEST(full_queue)
 	int64_t lost = 0, n = 1;
 	sem_t hold;
 
+	log_set_level(LOG_LEVEL_ERROR);
 	start(NULL);
 	begin_held(&session, 4096, &hold);
 	for (; n <= 500; n++)
@@ -533,6 +534,7 @@ START_TEST(stress)
 	pthread_t threads[STRESS_SESSIONS];
 	struct read_report report;
 
+	log_set_level(LOG_LEVEL_ERROR);
 	start(&limits);
 	memset(sessions, 0, sizeof(sessions));
 	for (int i = 0; i < STRESS_SESSIONS; i++) {

@@ -4,6 +4,7 @@
 #ifndef CONDPROF_TEST_REPORT_FIXTURE_H
 #define CONDPROF_TEST_REPORT_FIXTURE_H
 
+#include "daemon/report/recorder.h"
 #include "daemon/report/store.h"
 #include "daemon/report/writer.h"
 
@@ -25,12 +26,12 @@ uint64_t fixture_size(const char *path);
 struct fake_session {
 	int64_t id;
 	struct recorder *recorder;
-	atomic_llong pushed;                ///< occurrences pushed, lost ones too
-	atomic_llong overviews, aggregates; ///< how often they were asked for
-	size_t padding;                     ///< bytes of a text in every overview
-	size_t n_conditions;                ///< of the aggregates
-	int fail_aggregates, fail_overview; ///< negative errno to answer
-	sem_t *hold;                        ///< every overview waits for it first: holds the writer
+	atomic_llong pushed;                       ///< occurrences pushed, lost ones too
+	atomic_llong overviews, aggregates;        ///< how often they were asked for
+	size_t padding;                            ///< bytes of a text in every overview
+	size_t n_conditions;                       ///< of the aggregates
+	atomic_int fail_aggregates, fail_overview; ///< negative errno to answer
+	sem_t *hold;                               ///< every overview waits for it first: holds the writer
 };
 
 struct report_source fake_source(struct fake_session *session);
