@@ -545,6 +545,17 @@ struct maybe report_pass_percentile(const struct report *report, int per_mille)
 	return maybe_if(true, ns);
 }
 
+struct maybe report_lateness_percentile(const struct report *report, int per_mille)
+{
+	const Condprof__Histogram *lateness = report->overview->lateness;
+	int64_t ns;
+
+	// Its extremes are not kept: what lies beyond the last bucket is not known.
+	if (!lateness || histogram_percentile(lateness, per_mille, 0, INT64_MAX, &ns) < 0 || ns == INT64_MAX)
+		return maybe_if(false, 0);
+	return maybe_if(true, ns);
+}
+
 struct maybe event_mean_gap(const struct report_event *event)
 {
 	const Condprof__EventDetail *detail = event->detail;

@@ -88,6 +88,8 @@ struct maybe condition_percentile(const struct report_condition *condition, int 
 /// Of the processing time of passes.
 struct maybe report_pass_mean(const struct report *report);
 struct maybe report_pass_percentile(const struct report *report, int per_mille);
+/// Of the lateness of passes against the limiter's deadlines.
+struct maybe report_lateness_percentile(const struct report *report, int per_mille);
 /// Between the first and the last time it was fulfilled, a turn.
 struct maybe event_mean_gap(const struct report_event *event);
 
