@@ -124,13 +124,14 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("memory");
-	TCase *tcase = tcase_create("memory");
-
 	if (!counting_malloc_works()) {
 		printf("1..0 # SKIP a sanitizer has malloc for itself\n");
 		return 0;
 	}
+
+	Suite *suite = suite_create("memory");
+	TCase *tcase = tcase_create("memory");
+
 	tcase_add_test(tcase, test_the_counter_counts);
 	tcase_add_test(tcase, test_no_allocation);
 	tcase_add_test(tcase, test_another_size_allocates_once);
