@@ -308,18 +308,6 @@ static void *session_thread(void *argument)
 
 // --- for others ------------------------------------------------------------------------------------------------------
 
-// A virtual clock is for pictures whose times are known: those of a recording.
-static int check_clock(const char *uri, struct error *error)
-{
-	const char *query = strchr(uri, '?');
-
-	if (strncmp(uri, "replay:", strlen("replay:")) != 0 || !query || !strstr(query, "clock=virtual"))
-		return 0;
-	return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
-			 "clock=virtual is for folders made by --record, which is not built yet: leave it out, and the "
-			 "replay runs in real time");
-}
-
 static int check_params(const struct session_params *params, struct error *error)
 {
 	int r;
@@ -328,9 +316,6 @@ static int check_params(const struct session_params *params, struct error *error
 	if (r < 0)
 		return r;
 	r = input_check_uri(params->input_uri, error);
-	if (r < 0)
-		return r;
-	r = check_clock(params->screen_uri, error);
 	if (r < 0)
 		return r;
 	return processor_check(params->scenario, error);
@@ -459,7 +444,10 @@ struct session *session_free(struct session *session)
 	if (!session)
 		return NULL;
 	pthread_join(session->thread, NULL);
-	scenario_free(session->scenario);
-	destroy(session);
+
+	struct scenario *scenario = session->scenario;
+
+	destroy(session); // what it frees still looks into the scenario
+	scenario_free(scenario);
 	return NULL;
 }
