@@ -64,7 +64,8 @@ struct detect_query {
 	bool exact;
 	double threshold; ///< percent
 	bool best;        ///< leave the threshold out and report the best candidate (for people, not for sessions)
-	const volatile int *stop; ///< looked at between blocks of rows; non-zero ends the search. May be NULL
+	const volatile int *stop; ///< looked at between blocks of rows; non-zero ends the search. May be NULL.
+	                           ///< Another thread sets it, atomically; read it so
 };
 
 /// Looks for an image. @param ret always filled

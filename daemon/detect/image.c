@@ -28,7 +28,7 @@ struct search {
 
 static bool stop_asked(const struct detect_query *query)
 {
-	return query->stop && *query->stop;
+	return query->stop && __atomic_load_n(query->stop, __ATOMIC_RELAXED);
 }
 
 static bool is_put_out(const struct search *search, int x, int y)

@@ -691,6 +691,60 @@ START_TEST(test_stop_in_a_long_press)
 }
 END_TEST
 
+// Noise, so that nothing can be left out, and large enough to compute for far longer than this test may take.
+static void fill_with_noise(struct picture *picture)
+{
+	uint32_t random = 1;
+
+	for (int y = 0; y < picture->height; y++) {
+		for (int x = 0; x < picture->width; x++) {
+			random = random * 1664525 + 1013904223;
+			memcpy(picture->pixels + y * picture->stride + 4 * x, &random, sizeof(random));
+			picture->pixels[y * picture->stride + 4 * x + 3] = 0xff;
+		}
+	}
+}
+
+// Whether the first event's turn has come: its check then begins at once.
+static bool evaluates(struct session *session)
+{
+	Condprof__DebugReportMessage *message;
+	uint8_t *data;
+	size_t size;
+	bool result;
+
+	ck_assert_int_eq(session_snapshot_aggregates(session, &data, &size), 0);
+	message = condprof__debug_report_message__unpack(NULL, size, data);
+	free(data);
+	result = message->condition_details->events[0]->evaluated > 0;
+	condprof__debug_report_message__free_unpacked(message, NULL);
+	return result;
+}
+
+START_TEST(test_stop_in_a_computing_check)
+{
+	struct picture *wanted;
+	struct session *session;
+
+	ck_assert_int_eq(picture_new(500, 500, &wanted), 0);
+	fill_with_noise(wanted);
+	memset(wanted->pixels, 0x55, 4000);
+	wire_image(wire_event("e", false), picture_view(wanted));
+	picture_free(place.display->picture);
+	ck_assert_int_eq(picture_new(3000, 3000, &place.display->picture), 0);
+	fill_with_noise(place.display->picture);
+	session = start(true);
+	wait_event(SESSION_OPENED);
+	while (!evaluates(session))
+		sched_yield();
+	session_stop(session, CONDPROF__END_REASON__REASON_STOPPED);
+	wait_event(SESSION_ENDED);
+	ck_assert_int_eq(live_of(session).passes, 1);
+	session_free(session);
+	picture_free(wanted);
+}
+END_TEST
+
 START_TEST(test_emit)
 {
 	Condprof__Event *event = wire_event("e", true);
@@ -914,6 +968,7 @@ int main(void)
 	tcase_add_test(tcase, test_quality_changes_with_the_size);
 	tcase_add_test(tcase, test_not_evaluable_is_said);
 	tcase_add_test(tcase, test_stop_in_a_long_press);
+	tcase_add_test(tcase, test_stop_in_a_computing_check);
 	tcase_add_test(tcase, test_emit);
 	tcase_add_test(tcase, test_snapshots_of_a_running_session);
 	tcase_add_test(tcase, test_screen_does_not_open);
