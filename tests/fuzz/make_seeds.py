@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the seeds of the fuzz targets frame, png and scenario: make_seeds.py FOLDER writes FOLDER/NAME/*.
+"""Makes the seeds of the fuzz targets frame, png, scenario and yaml: make_seeds.py FOLDER writes FOLDER/NAME/*.
 
 The seeds are kept in the tree; this is how they came to be. Messages are put together field by field (the numbers are
 those of proto/*.proto), PNG files chunk by chunk, so that wrong ones can be made as well as right ones. Crashes that were
-found and mended are in the same folders under other names, and are left alone here.
+found and mended are in the same folders under other names, and are left alone here. Those of yaml are the cases of the
+tables in tests/data/scenarios, so that a case added there becomes a seed.
 """
 
 import os
+import re
 import struct
 import sys
 import zlib
@@ -263,8 +265,26 @@ def scenario_seeds():
     }
 
 
+# --- scenario files -----------------------------------------------------------------------------------------------------
+
+def yaml_seeds():
+    top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    seeds = {}
+    for table in "mistakes", "warnings":
+        with open(os.path.join(top, "tests", "data", "scenarios", table + ".txt"), encoding="utf-8") as text:
+            cases = re.split("^## ", text.read(), flags=re.MULTILINE)[1:]
+        for case in cases:
+            title, rest = case.split("\n", 1)
+            seeds[re.sub("[^a-z]+", "-", title)[:40].strip("-")] = rest.split(">>\n", 1)[0].encode()
+    for path in "tests/data/scenarios/all-keys.yaml", "docs/demo/press-line.yaml":
+        with open(os.path.join(top, path), "rb") as text:
+            seeds[os.path.basename(path)[:-5]] = text.read()
+    return seeds
+
+
 def main():
-    for name, seeds in {"frame": frame_seeds(), "png": png_seeds(), "scenario": scenario_seeds()}.items():
+    for name, seeds in {"frame": frame_seeds(), "png": png_seeds(), "scenario": scenario_seeds(),
+                        "yaml": yaml_seeds()}.items():
         folder = os.path.join(sys.argv[1], name)
         os.makedirs(folder, exist_ok=True)
         for seed, content in seeds.items():
