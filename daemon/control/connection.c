@@ -48,7 +48,9 @@ struct connection {
 	int64_t connected_ns, heard_ns, unread_ns, lingering_ns;
 	struct buffer in, out;
 	struct upload_slot upload;
-	LIST_HEAD(, exchange) exchanges;
+	TAILQ_HEAD(, exchange) exchanges; ///< oldest first
+	struct exchange *streaming;       ///< whose long answer is being sent
+	bool room_given;                  ///< to it, and not used yet
 	unsigned n_exchanges;
 };
 
@@ -106,8 +108,10 @@ static void drop_exchanges(struct connection *connection)
 {
 	struct exchange *exchange;
 
-	while ((exchange = LIST_FIRST(&connection->exchanges))) {
-		LIST_REMOVE(exchange, link);
+	connection->streaming = NULL;
+	connection->room_given = false;
+	while ((exchange = TAILQ_FIRST(&connection->exchanges))) {
+		TAILQ_REMOVE(&connection->exchanges, exchange, link);
 		if (exchange->gone)
 			exchange->gone(exchange);
 		free(exchange);
@@ -232,14 +236,64 @@ void connection_refuse(struct connection *connection, struct exchange *exchange,
 	settle(connection);
 }
 
+static bool has_room(const struct connection *connection)
+{
+	size_t waiting = buffer_length(&connection->out);
+
+	return !waiting || (waiting < CONNECTION_WATERMARK && connection->control->out_bytes < CONNECTIONS_OUT_MAX_ALL);
+}
+
+/// The stream whose turn it is, if it wants to go on.
+static struct exchange *next_stream(struct connection *connection)
+{
+	struct exchange *exchange;
+
+	if (connection->streaming)
+		return connection->streaming->wants_room ? connection->streaming : NULL;
+	TAILQ_FOREACH(exchange, &connection->exchanges, link)
+	if (exchange->wants_room)
+		return exchange;
+	return NULL;
+}
+
+static void give_room(struct connection *connection)
+{
+	struct exchange *exchange;
+
+	if (connection->state != OPEN || connection->room_given || !has_room(connection))
+		return;
+	exchange = next_stream(connection);
+	if (!exchange)
+		return;
+	connection->streaming = exchange;
+	connection->room_given = true;
+	exchange->wants_room = false;
+	exchange->room(exchange);
+}
+
+void exchange_want_room(struct exchange *exchange)
+{
+	struct connection *connection = exchange->connection;
+
+	exchange->wants_room = true;
+	if (connection->streaming == exchange)
+		connection->room_given = false;
+	give_room(connection);
+}
+
 static void exchange_end(struct exchange *exchange)
 {
 	struct connection *connection = exchange->connection;
 
-	LIST_REMOVE(exchange, link);
+	TAILQ_REMOVE(&connection->exchanges, exchange, link);
 	connection->n_exchanges--;
+	if (connection->streaming == exchange) {
+		connection->streaming = NULL;
+		connection->room_given = false;
+	}
 	free(exchange);
 	settle(connection);
+	give_room(connection);
 }
 
 static void exchange_send(struct exchange *exchange, Condprof__Reply *reply, bool last)
@@ -278,44 +332,6 @@ void exchange_fail_problems(struct exchange *exchange, const struct error *error
 void exchange_drop(struct exchange *exchange)
 {
 	exchange_end(exchange);
-}
-
-static bool has_room(const struct connection *connection)
-{
-	size_t waiting = buffer_length(&connection->out);
-
-	return !waiting || (waiting < CONNECTION_WATERMARK && connection->control->out_bytes < CONNECTIONS_OUT_MAX_ALL);
-}
-
-bool exchange_has_room(const struct exchange *exchange)
-{
-	return has_room(exchange->connection);
-}
-
-void exchange_want_room(struct exchange *exchange)
-{
-	exchange->wants_room = true;
-}
-
-static struct exchange *wanting_room(struct connection *connection)
-{
-	struct exchange *exchange;
-
-	LIST_FOREACH(exchange, &connection->exchanges, link)
-	if (exchange->wants_room)
-		return exchange;
-	return NULL;
-}
-
-static void wake_streams(struct connection *connection)
-{
-	struct exchange *exchange;
-
-	while (has_room(connection) && (exchange = wanting_room(connection))) {
-		exchange->wants_room = false;
-		if (exchange->room)
-			exchange->room(exchange);
-	}
 }
 
 // --- requests -----------------------------------------------------------------------------------------------------
@@ -372,7 +388,7 @@ static struct exchange *exchange_new(struct connection *connection, const Condpr
 	exchange->connection = connection;
 	exchange->has_id = request->has_id;
 	exchange->id = request->id;
-	LIST_INSERT_HEAD(&connection->exchanges, exchange, link);
+	TAILQ_INSERT_TAIL(&connection->exchanges, exchange, link);
 	connection->n_exchanges++;
 	return exchange;
 }
@@ -487,9 +503,8 @@ static void on_ready(void *context, unsigned ready)
 	struct connection *connection = context;
 
 	if (connection->state != DEAD && (ready & LOOP_WRITE)) {
-		flush(connection);
-		wake_streams(connection);
 		settle(connection);
+		give_room(connection);
 	}
 	if (connection->state != DEAD && (ready & LOOP_READ) && !connection->end_of_input &&
 	    !connection->frames_waiting)
@@ -526,7 +541,7 @@ static int64_t deadline_of(const struct connection *connection)
 		return connection->heard_ns + HALF_CLOSED_CHECK_NS;
 	if (buffer_length(&connection->in) || connection->upload.upload)
 		return connection->heard_ns + FRAME_TIMEOUT_NS;
-	return LIST_EMPTY(&connection->exchanges) ? connection->heard_ns + IDLE_TIMEOUT_NS : INT64_MAX;
+	return TAILQ_EMPTY(&connection->exchanges) ? connection->heard_ns + IDLE_TIMEOUT_NS : INT64_MAX;
 }
 
 static void time_out(struct connection *connection)
@@ -583,7 +598,7 @@ static void settle_ends(struct connection *connection)
 	}
 	if (!connection->end_of_input)
 		return;
-	if (connection->state == LINGERING || (LIST_EMPTY(&connection->exchanges) && !connection->frames_waiting))
+	if (connection->state == LINGERING || (TAILQ_EMPTY(&connection->exchanges) && !connection->frames_waiting))
 		kill_connection(connection);
 	else if (hung_up(connection))
 		kill_connection(connection);
@@ -628,7 +643,7 @@ int connection_new(struct control *control, int fd, const struct peer *peer, str
 		.connected_ns = loop_now_ns(),
 	};
 	connection->heard_ns = connection->connected_ns;
-	LIST_INIT(&connection->exchanges);
+	TAILQ_INIT(&connection->exchanges);
 	LIST_INSERT_HEAD(&control->connections, connection, link);
 	control->n_connections++;
 	r = loop_watch_new(control->loop, fd, on_ready, connection, &connection->watch);
@@ -648,7 +663,7 @@ int connection_new(struct control *control, int fd, const struct peer *peer, str
 
 bool connection_quiet(const struct connection *connection)
 {
-	return connection->state != OPEN || (!buffer_length(&connection->out) && LIST_EMPTY(&connection->exchanges));
+	return connection->state != OPEN || (!buffer_length(&connection->out) && TAILQ_EMPTY(&connection->exchanges));
 }
 
 const struct peer *connection_peer(const struct connection *connection)

@@ -23,6 +23,8 @@
 #define DRAIN_NS (1 * NSEC_PER_SEC) // for clients to read their last replies
 #define HURRY_NS (1 * NSEC_PER_SEC) // for sessions, after a second signal
 #define INTERRUPTED_A_STEP 32U
+#define SEGMENT_BYTES (UINT64_C(8) << 20)
+#define CHECKPOINT_NS (10 * NSEC_PER_SEC)
 
 /// What concerns only the daemon's own life.
 struct control_life {
@@ -325,9 +327,16 @@ static int start_life(struct control_life *life)
 static int start_kept(struct control *control, const char *state_path, struct error *error)
 {
 	const struct configuration *configuration = control->configuration;
-	struct store_limits store_limits = {.max_reports = configuration->max_reports,
-					    .max_bytes = configuration->max_report_bytes};
-	struct writer_limits writer_limits = {.messages_bytes = configuration->max_messages_bytes};
+	struct store_limits store_limits = {
+		.max_reports = configuration->max_reports,
+		.max_bytes = configuration->max_report_bytes,
+	};
+	// At least two segments, so that the oldest can go without all going.
+	struct writer_limits writer_limits = {
+		.segment_bytes = MIN(SEGMENT_BYTES, configuration->max_messages_bytes / 2),
+		.messages_bytes = configuration->max_messages_bytes,
+		.checkpoint_ns = CHECKPOINT_NS,
+	};
 	int r = store_open(state_path, &store_limits, &control->store, error);
 
 	return r < 0 ? r : writer_start(&writer_limits, &control->writer, error);

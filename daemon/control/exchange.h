@@ -13,7 +13,7 @@ struct connection;
 
 /// Belongs to its connection. Ends by one of the calls below that say so, or by `gone`.
 struct exchange {
-	LIST_ENTRY(exchange) link;
+	TAILQ_ENTRY(exchange) link;
 	struct connection *connection;
 	uint64_t id;
 	bool has_id;
@@ -21,7 +21,7 @@ struct exchange {
 	void *context; ///< the handler's
 	void (*gone)(
 		struct exchange *exchange); ///< the client went away; the exchange is freed after this. May be NULL
-	void (*room)(struct exchange *exchange); ///< after exchange_want_room(). May be NULL
+	void (*room)(struct exchange *exchange); ///< see exchange_want_room()
 };
 
 /// Sends a reply that others follow. Fills in id and last.
@@ -37,8 +37,9 @@ void exchange_fail_problems(struct exchange *exchange, const struct error *error
 /// Ends the exchange without a word: what it belonged to is answered elsewhere.
 void exchange_drop(struct exchange *exchange);
 
-/// Whether a stream may send its next reply now. When not, exchange_want_room(): `room` is called once when it may.
-bool exchange_has_room(const struct exchange *exchange);
+/// Asks for leave to send more of a long answer: `room` is called, perhaps at once, when the client has read enough of
+/// what it was sent. The streams of a connection take turns whole: the next one begins when the one before has ended,
+/// so that a client costs one open report at the most, whatever it asks for.
 void exchange_want_room(struct exchange *exchange);
 
 #endif

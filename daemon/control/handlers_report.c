@@ -158,7 +158,8 @@ int handle_list(struct control *control, struct exchange *exchange, const Condpr
 	(void)request;
 	if (!listing)
 		return out_of_memory(error);
-	listing->stream = (struct stream){.step = list_step, .stepped = list_stepped, .close = list_close};
+	listing->stream =
+		(struct stream){.is_long = true, .step = list_step, .stepped = list_stepped, .close = list_close};
 	listing->control = control;
 	stream_begin(&listing->stream, control->worker, exchange);
 	return 0;
@@ -170,6 +171,7 @@ struct reporting {
 	struct stream stream;
 	struct control *control;
 	int64_t id; ///< 0: the one started last, not looked for yet
+	bool found; ///< the id stands
 	bool messages;
 	struct report_filter filter;
 	int64_t *event_ids;          ///< of the filter
@@ -225,8 +227,9 @@ static void report_step(struct stream *stream)
 {
 	struct reporting *reporting = (struct reporting *)stream;
 
-	if (!reporting->id) {
-		reporting->result = find_newest(reporting);
+	if (!reporting->found) {
+		reporting->found = true;
+		reporting->result = reporting->id ? 0 : find_newest(reporting);
 		return;
 	}
 	if (!reporting->reader)
@@ -273,7 +276,7 @@ static int check_kept(const struct control *control, int64_t id, struct error *e
 	return 0;
 }
 
-/// A session that runs is read from memory: pinned for the step that opens the reader.
+/// A session that runs is read from memory: pinned for the one step that opens the reader.
 static void pin(struct reporting *reporting)
 {
 	struct session_entry *entry = sessions_find(reporting->control->sessions, reporting->id);
@@ -379,10 +382,10 @@ int handle_report(struct control *control, struct exchange *exchange, const Cond
 		free(reporting);
 		return r;
 	}
-	reporting->stream = (struct stream){.step = report_step, .stepped = report_stepped, .close = report_close};
+	reporting->stream =
+		(struct stream){.is_long = true, .step = report_step, .stepped = report_stepped, .close = report_close};
 	reporting->control = control;
 	reporting->id = id;
-	pin(reporting);
 	stream_begin(&reporting->stream, control->worker, exchange);
 	return 0;
 }

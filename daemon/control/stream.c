@@ -58,15 +58,15 @@ void stream_begin(struct stream *stream, struct worker *worker, struct exchange 
 	exchange->context = stream;
 	exchange->gone = on_gone;
 	exchange->room = on_room;
-	stream_step(stream);
+	if (stream->is_long)
+		exchange_want_room(exchange);
+	else
+		stream_step(stream);
 }
 
 void stream_next(struct stream *stream)
 {
-	if (exchange_has_room(stream->exchange))
-		stream_step(stream);
-	else
-		exchange_want_room(stream->exchange);
+	exchange_want_room(stream->exchange);
 }
 
 void stream_end(struct stream *stream)

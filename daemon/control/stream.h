@@ -13,6 +13,7 @@ struct stream {
 	struct job job;
 	struct worker *worker;
 	struct exchange *exchange; ///< NULL: answered, or its client is gone
+	bool is_long;              ///< many replies: waits for its turn on its connection
 	bool in_flight;
 	void (*step)(struct stream *stream);    ///< on the worker
 	void (*stepped)(struct stream *stream); ///< on the loop's thread: sends, then stream_next() or stream_end().
@@ -20,7 +21,7 @@ struct stream {
 	void (*close)(struct stream *stream);   ///< on the worker, before the struct is freed. May be NULL
 };
 
-/// Takes the exchange over and makes the first step.
+/// Takes the exchange over and makes the first step, now or when a long one's turn comes.
 void stream_begin(struct stream *stream, struct worker *worker, struct exchange *exchange);
 /// Makes the next step when the client has room.
 void stream_next(struct stream *stream);
