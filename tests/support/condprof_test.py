@@ -151,11 +151,12 @@ class Daemon:
     SIGTERM and demands exit code 0 and a clean sanitizer log.
 
     config: lines of its configuration file (a dict or text); state, socket: paths, default in a folder of its own;
-    prefix: words before the program (strace, setpriv, systemd-socket-activate); environment: added variables.
+    prefix: words before the program (strace, setpriv, systemd-socket-activate); environment: added variables;
+    leave_out: of the options state-dir, config and socket, those that are not given.
     """
 
     def __init__(self, config='', state=None, socket_path=None, arguments=(), environment=None, prefix=(),
-                 wait_ready=True, socket_argument=True):
+                 wait_ready=True, leave_out=()):
         self._home = contextlib.ExitStack()
         self.home = self._home.enter_context(folder())
         os.chmod(self.home, 0o755)
@@ -165,7 +166,7 @@ class Daemon:
         self.config_path = self.home / 'condprofd.conf'
         self.write_config(config)
         self.arguments, self.prefix, self.wait_ready = list(arguments), list(prefix), wait_ready
-        self.socket_argument = socket_argument
+        self.leave_out = leave_out
         self.environment = environment or {}
         self.notified = []
         self.process = self._notify = None
@@ -176,13 +177,13 @@ class Daemon:
         self.config_path.write_text(config)
 
     def command(self):
-        words = self.prefix + [CONDPROFD, '--state-dir', str(self.state), '--config', str(self.config_path)]
-        if self.socket_argument:
-            words += ['--socket', self.socket_path]
-        return words + self.arguments
+        options = {'state-dir': self.state, 'config': self.config_path, 'socket': self.socket_path}
+        words = [word for name, value in options.items() if name not in self.leave_out for word in (f'--{name}', str(value))]
+        return self.prefix + [CONDPROFD] + words + self.arguments
 
     def start(self):
         notify_path = self.home / 'notify'
+        self.notified = []
         with contextlib.suppress(FileNotFoundError):
             notify_path.unlink()
         self._notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
