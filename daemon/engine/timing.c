@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 
 typedef _Atomic int64_t figure;
 
@@ -18,12 +19,16 @@ typedef _Atomic int64_t figure;
 #define WRITE(field, value) atomic_store_explicit(&(field), (value), memory_order_release)
 #define ADD(field, value) WRITE(field, atomic_load_explicit(&(field), memory_order_relaxed) + (value))
 
+#define CACHE_LINE 64
 #define NOT_RUNNING INT64_MIN // site_since before the start and after the end
 
+// What every check touches is in the first cache line, and one bucket.
 struct condition_slot {
-	_Atomic uint32_t sequence;
-	figure checks, fulfilled, total_ns, min_ns, max_ns, max_pass, max_begin, reused, reused_ns, shared_ns;
+	_Alignas(CACHE_LINE) _Atomic uint32_t sequence;
+	figure checks, total_ns, min_ns, max_ns, fulfilled; // max_ns: -1 before the first check
 	_Atomic double squares_ns2;
+
+	figure max_pass, max_begin, reused, reused_ns, shared_ns;
 	figure not_evaluable;
 	_Atomic int frame_width, frame_height;
 	figure buckets[HISTOGRAM_SLOTS];
@@ -116,16 +121,17 @@ int timing_new(const struct scenario *scenario, measuring_clock clock, struct ti
 		return -ENOMEM;
 	timing->scenario = scenario;
 	timing->clock = clock;
-	timing->conditions = calloc(MAX(scenario->n_conditions, 1U), sizeof(*timing->conditions));
+	timing->conditions = aligned_alloc(CACHE_LINE, MAX(scenario->n_conditions, 1U) * sizeof(*timing->conditions));
 	timing->events = calloc(MAX(scenario->n_events, 1U), sizeof(*timing->events));
 	if (!timing->conditions || !timing->events) {
 		timing_free(timing);
 		return -ENOMEM;
 	}
-	// touched now, so that no check pays for a page's first use
+	// written now, so that no check pays for a page's first use
+	memset((void *)timing->conditions, 0, scenario->n_conditions * sizeof(*timing->conditions));
 	for (uint32_t i = 0; i < scenario->n_conditions; i++) {
 		WRITE(timing->conditions[i].min_ns, INT64_MAX);
-		WRITE(timing->conditions[i].buckets[HISTOGRAM_SLOTS - 1], 0);
+		WRITE(timing->conditions[i].max_ns, -1);
 	}
 	WRITE(timing->pass_min_ns, INT64_MAX);
 	WRITE(timing->site_since, NOT_RUNNING);
@@ -212,8 +218,7 @@ static void count_check(struct condition_slot *slot, int64_t begin, int64_t dura
 	ADD(slot->squares_ns2, (double)duration * (double)duration);
 	if (duration < atomic_load_explicit(&slot->min_ns, memory_order_relaxed))
 		WRITE(slot->min_ns, duration);
-	if (duration > atomic_load_explicit(&slot->max_ns, memory_order_relaxed) ||
-	    !atomic_load_explicit(&slot->max_pass, memory_order_relaxed)) {
+	if (duration > atomic_load_explicit(&slot->max_ns, memory_order_relaxed)) {
 		WRITE(slot->max_ns, duration);
 		WRITE(slot->max_pass, pass);
 		WRITE(slot->max_begin, begin);
@@ -364,7 +369,7 @@ static void read_condition(const struct timing *timing, const struct condition_s
 	ret->fulfilled = READ(slot->fulfilled);
 	ret->total_ns = READ(slot->total_ns);
 	ret->min_ns = READ(slot->min_ns);
-	ret->max_ns = READ(slot->max_ns);
+	ret->max_ns = MAX(READ(slot->max_ns), 0);
 	ret->max_pass = READ(slot->max_pass);
 	ret->max_at_ns = READ(slot->max_begin) - timing_start_ns(timing);
 	ret->squares_ns2 = READ(slot->squares_ns2);
