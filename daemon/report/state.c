@@ -53,21 +53,26 @@ static int read_first(int fd, const char *name, uint8_t *window, struct report_s
 	return wire_copy(&wire, begin, state->bytes, state->size);
 }
 
-/* Of a field that comes twice the last one counts. */
+/* Its bytes and what was unpacked of them: of a field that comes twice the last one counts. */
 static void mark_interrupted(struct report_state *state)
 {
-	state->size += wire_put_varint_field(state->bytes + state->size, 51, CONDPROF__SESSION_STATE__INTERRUPTED);
-	state->size += wire_put_varint_field(state->bytes + state->size, 52, CONDPROF__END_REASON__REASON_DAEMON_DIED);
+	Condprof__DebugReportOverview *overview = state->overview;
+
+	overview->has_state = overview->has_reason = true;
+	overview->state = CONDPROF__SESSION_STATE__INTERRUPTED;
+	overview->reason = CONDPROF__END_REASON__REASON_DAEMON_DIED;
+	state->size += wire_put_varint_field(state->bytes + state->size, 51, overview->state);
+	state->size += wire_put_varint_field(state->bytes + state->size, 52, overview->reason);
 }
 
 static int read_overview(int fd, const char *name, uint8_t *window, bool interrupted, struct report_state *state)
 {
 	int r = read_first(fd, name, window, state);
 
-	if (r == 0 && interrupted)
-		mark_interrupted(state);
 	if (r == 0)
 		r = unpack(state);
+	if (r == 0 && interrupted)
+		mark_interrupted(state);
 	if (r < 0) {
 		free(state->bytes);
 		state->bytes = NULL;

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the seeds of the fuzz targets frame, png, scenario and yaml: make_seeds.py FOLDER writes FOLDER/NAME/*.
+"""Makes the seeds of the fuzz targets frame, png, report, scenario and yaml: make_seeds.py FOLDER writes FOLDER/NAME/*.
 
 The seeds are kept in the tree; this is how they came to be. Messages are put together field by field (the numbers are
 those of proto/*.proto), PNG files chunk by chunk, so that wrong ones can be made as well as right ones. Crashes that were
@@ -265,6 +265,57 @@ def scenario_seeds():
     }
 
 
+# --- report folders ---------------------------------------------------------------------------------------------------
+
+OVERVIEW, CHECKPOINT, SCENARIO, FIRST, SECOND, MESSAGES = range(6)
+
+
+def file(which, *messages):
+    """A piece of fuzz_report's input: these delimited messages in that file."""
+    content = b"".join(message if isinstance(message, bytes) else varint(len(message[0])) + message[0]
+                       for message in messages)
+    return bytes([which]) + struct.pack("<H", len(content)) + content
+
+
+def report_seeds():
+    def init(value):
+        return (number(1, 0) + data(4, data(1, data(1, "n") + double(2, value))),)
+
+    def occurrence(ms, event_id, field=2, *more):
+        return (number(1, ms) + data(field, number(1, event_id) + b"".join(more)) + number(6, ms * 999_000)
+                + number(7, ms * 1_000_000),)
+
+    def profile(*ids):
+        return (data(5, b"".join(data(1, number(1, i) + number(2, 3) + number(4, 9)) for i in ids)) + data(50, b""),)
+
+    overview = (number(1, 7) + number(2, 61000) + number(3, 600) + data(7, "n") + number(8, 5) + number(9, 6)
+                + number(50, 1) + number(51, 3) + data(57, "kiosk") + data(62, number(1, 9)),)
+    change = data(5, data(1, "n") + double(4, 2.0) + double(5, 3.0))
+    first_overview = (number(1, 3) + number(2, 61000) + number(3, 600) + number(4, 4) + number(5, 1) + number(6, 0),)
+    first = (number(1, 1500) + data(2, number(1, 11) + number(2, 7) + data(4, number(1, 21) + number(4, 1))),)
+    run = [occurrence(i, 1 + i % 3, 2 + i % 2, change) for i in range(1, 12)]
+    return {
+        "whole": b"\x12" + file(OVERVIEW, overview) + file(SCENARIO, data(1, "kiosk")) + file(FIRST, init(2.0), *run[:4])
+                 + file(SECOND, init(3.0), *run[4:8]) + file(MESSAGES, init(3.0), *run[8:], profile(1, 2)),
+        "aggregates-before-the-rest": b"\x03" + file(OVERVIEW, overview) + file(SECOND, profile(1), run[0])
+                                      + file(MESSAGES, *run),
+        "first-shape": b"\x00" + file(OVERVIEW, first_overview) + file(MESSAGES, init(2.0), first),
+        "interrupted": b"\x09" + file(CHECKPOINT, overview, profile(1, 2, 3)) + file(MESSAGES, init(0.0), *run),
+        "torn": b"\x01" + file(CHECKPOINT, overview, profile(1))[:-2] + file(FIRST, *run)[:-5],
+        "torn-overview": b"\x01" + file(OVERVIEW, b"\x7f" + overview[0]) + file(CHECKPOINT, overview, profile(4)),
+        "empty-files": b"\x00" + b"".join(file(which) for which in range(6)),
+        "nothing": b"",
+        "zeros": b"\x3f" + file(FIRST, *run[:2], bytes(500)) + file(MESSAGES, bytes(70), run[3]),
+        "endless-length": b"\x01" + file(FIRST, run[0], b"\xff" * 11, run[1]) + file(MESSAGES, run[2], b"\xff\x7f"),
+        "bad-fields": b"\x01" + file(MESSAGES, (b"\x12\x05\x08",), run[0], (b"\x13",), (b"\x08" + b"\xff" * 10,), run[1]),
+        "no-event-id": b"\x0a" + file(MESSAGES, (data(2, b""),), (data(3, number(9, 9)),), (data(2, data(1, "x")),)),
+        "times": b"\x2a" + file(MESSAGES, (number(1, -1) + data(2, b""),), (number(1, (1 << 63) - 1) + data(2, b""),),
+                                (number(7, 1 << 63) + data(3, b""),), (data(51, number(1, 5)),)),
+        "bad-text": b"\x00" + file(OVERVIEW, (data(57, b"\xff"),)) + file(CHECKPOINT, (data(57, "a\0b"),)),
+        "many-names": b"\x00" + file(OVERVIEW, (data(7, "") * 3000,)),
+    }
+
+
 # --- scenario files -----------------------------------------------------------------------------------------------------
 
 def yaml_seeds():
@@ -283,7 +334,7 @@ def yaml_seeds():
 
 
 def main():
-    for name, seeds in {"frame": frame_seeds(), "png": png_seeds(), "scenario": scenario_seeds(),
+    for name, seeds in {"frame": frame_seeds(), "png": png_seeds(), "report": report_seeds(), "scenario": scenario_seeds(),
                         "yaml": yaml_seeds()}.items():
         folder = os.path.join(sys.argv[1], name)
         os.makedirs(folder, exist_ok=True)
