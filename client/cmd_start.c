@@ -346,7 +346,7 @@ static enum exit_code run(struct start *start)
 		r = connection_receive(start->connection, start->request, INT64_MAX, &reply, &error);
 	if (r < 0)
 		return waiting_failed(start, r, &error);
-	if (reply->body_case != CONDPROF__REPLY__BODY_STARTED)
+	if (reply->body_case != CONDPROF__REPLY__BODY_STARTED || (start->wait && reply->last))
 		return client_fail(start->client, EXIT_PROTOCOL, "the daemon answered something else");
 	start->session = reply->started->session;
 	enum exit_code code = print_id(start);

@@ -330,10 +330,10 @@ void view_report_begin(struct render *render, enum view_kind view, const struct 
 static int expensive_conditions(struct render *render, const struct report *report)
 {
 	static const struct field columns[] = {
-		{.name = "event", .title = "Event"},
+		{.name = "event", .title = "Event", .spare = 3},
 		{.name = "name", .title = "Condition"},
-		{.name = "checks", .title = "Checks", .number = true},
-		{.name = "average_ns", .title = "Average", .number = true},
+		{.name = "checks", .title = "Checks", .number = true, .spare = 1},
+		{.name = "average_ns", .title = "Average", .number = true, .spare = 2},
 		{.name = "total_ns", .title = "Total", .number = true},
 		{.name = "share", .title = "Share", .number = true},
 	};
@@ -372,8 +372,8 @@ static int expensive_events(struct render *render, const struct report *report)
 {
 	static const struct field columns[] = {
 		{.name = "name", .title = "Event"},
-		{.name = "evaluated", .title = "Evaluated", .number = true},
-		{.name = "fulfilled", .title = "Fulfilled", .number = true},
+		{.name = "evaluated", .title = "Evaluated", .number = true, .spare = 2},
+		{.name = "fulfilled", .title = "Fulfilled", .number = true, .spare = 1},
 		{.name = "conditions_ns", .title = "Conditions", .number = true},
 		{.name = "share", .title = "Share", .number = true},
 	};
