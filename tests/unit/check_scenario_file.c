@@ -718,6 +718,65 @@ START_TEST(the_summary_says_it_all)
 }
 END_TEST
 
+// --- the manual page ------------------------------------------------------------------------------------------------
+
+/// The manual page without its backslashes. The caller's.
+static char *read_manual(void)
+{
+	char *text = NULL, *out;
+	size_t size;
+	struct error error = {0};
+
+	ck_assert_msg(source_read(unit_data("../../docs/condprof-scenario.5"), &text, &size, &error) == 0, "%s",
+		      error.message);
+	out = text;
+	for (size_t i = 0; i < size; i++)
+		if (text[i] != '\\')
+			*out++ = text[i];
+	*out = '\0';
+	return text;
+}
+
+static void check_manual(const char *manual, const struct key_set *const *sets, unsigned *keys)
+{
+	for (; *sets; sets++) {
+		for (size_t i = 0; i < (*sets)->count; i++, (*keys)++) {
+			char entry[80];
+
+			snprintf(entry, sizeof(entry), ".BI \"%s: \" ", (*sets)->keys[i].name);
+			ck_assert_msg(strstr(manual, entry) != NULL, "%s: the manual page does not tell \"%s\"",
+				      (*sets)->what, (*sets)->keys[i].name);
+		}
+	}
+}
+
+START_TEST(the_manual_tells_every_key)
+{
+	char *manual = read_manual();
+	unsigned keys = 0, entries = 0;
+
+	check_manual(manual, scenario_key_sets, &keys);
+	check_manual(manual, condition_key_sets, &keys);
+	check_manual(manual, action_key_sets, &keys);
+	ck_assert_uint_gt(keys, 70);
+	// and no other: each entry is a key of some table
+	for (const char *at = manual; (at = strstr(at, "\n.BI \"")); entries++) {
+		const struct key_set *const *all[] = {scenario_key_sets, condition_key_sets, action_key_sets};
+		char name[40] = "";
+		bool known = false;
+
+		at += 6;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ":"), at);
+		for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+			for (const struct key_set *const *set = all[i]; *set; set++)
+				known |= key_find(*set, name) != NULL;
+		ck_assert_msg(known, "the manual page tells a key \"%s\" that nothing takes", name);
+	}
+	ck_assert_uint_gt(entries, 50);
+	free(manual);
+}
+END_TEST
+
 // --- the daemon thinks the same ---------------------------------------------------------------------------------
 
 /// Whether the daemon takes it, but for what it has not built yet; and every place it names is one of the file.
@@ -795,6 +854,7 @@ static Suite *scenario_file_suite(void)
 	tcase_add_test(tests, ten_thousand_conditions);
 	tcase_add_test(tests, more_than_a_scenario_may_have);
 	tcase_add_test(tests, the_summary_says_it_all);
+	tcase_add_test(tests, the_manual_tells_every_key);
 	tcase_add_test(tests, the_daemon_takes_what_is_right);
 	suite_add_tcase(suite, tests);
 	return suite;
