@@ -417,7 +417,7 @@ static int check_all_there(struct deleting *deleting)
 	int r = store_ids(deleting->control->store, &ids, &count, &deleting->error);
 
 	for (size_t i = 0; !r && i < deleting->n_ids; i++)
-		if (!bsearch(&deleting->ids[i], ids, count, sizeof(*ids), compare_ids))
+		if (!count || !bsearch(&deleting->ids[i], ids, count, sizeof(*ids), compare_ids))
 			r = error_set(&deleting->error, CONDPROF__CODE__NO_SUCH_SESSION, ENOENT,
 				      "no report of session %" PRId64 " is kept; nothing was deleted",
 				      deleting->ids[i]);

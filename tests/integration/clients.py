@@ -13,7 +13,7 @@ import time
 
 from condprof_test import (BUILD, MS, SOURCE, Daemon, color_condition, contains, control, counter_action, counter_condition,
                            endless_scenario, equal, event, frame, make_scenario, need_program, note, png, report, run,
-                           scenario, skip_unless, stop_action, until, write_frames)
+                           sanitized, scenario, skip_unless, stop_action, until, write_frames)
 
 _daemon = None
 
@@ -101,7 +101,7 @@ def test_a_client_that_never_reads_a_report():
         assert len(got.messages) >= 30000
         grown = _daemon.resident_kib() - before
         note(f'{len(greedy)} clients that ask for 20 reports of {size >> 10} KiB each and read none: {grown} KiB more')
-        assert grown < 24 * 1024, grown
+        assert sanitized() or grown < 24 * 1024, grown
         # One of them reads after all, and gets everything.
         received = 0
         for number in range(2, 22):

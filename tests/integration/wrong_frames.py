@@ -308,8 +308,11 @@ def test_uploads_of_all_clients_together():
     # Promises alone count, and are given back when their clients leave.
     clients = [_daemon.client() for _ in range(3)]
     for client in clients:
-        client.begun = client.send(begin=control.Begin(size=60 * 1024 * 1024))
-    refused(clients[2], control.BUSY, closes=False)
+        client.send(begin=control.Begin(size=60 * 1024 * 1024))
+        number = client.send(status=control.StatusRequest())
+        if client is clients[2]:
+            refused(client, control.BUSY, closes=False)
+        equal(client.receive().id, number)
     clients[0].close()
     until(lambda: not _busy(clients[2]), 'room for uploads')
     clients[1].close()

@@ -61,6 +61,11 @@ def need_program(name):
     return path
 
 
+def sanitized():
+    """Whether the daemon was built with a sanitizer: its memory and threads are then not its own."""
+    return 'sanitizers=no' not in run_program(CONDPROFD, '--version').out
+
+
 def note(*words):
     """A diagnostic line: in the log, never a result."""
     for line in ' '.join(str(word) for word in words).splitlines():
@@ -549,7 +554,8 @@ def write_frames(path, pictures):
     path = pathlib.Path(path)
     path.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(pictures, 1):
-        (path / f'{number:05d}.png').write_bytes(data)
+        (path / 'new').write_bytes(data)  # whole or not at all, for a session that reads there already
+        (path / 'new').rename(path / f'{number:05d}.png')
     os.chmod(path, 0o755)
     return f'replay:{path}'
 
