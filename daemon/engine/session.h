@@ -42,7 +42,8 @@ struct session_params {
 int session_start(const struct session_params *params, struct session **ret, struct error *error);
 
 /// Ends it: interrupts every wait at once, a computing check within that check; held keys and buttons are released. The
-/// first reason counts. Also before OPENED (then OPEN_FAILED follows).
+/// first reason counts. Also before OPENED: then OPEN_FAILED follows or, where it came at the last moment, OPENED and
+/// ENDED.
 void session_stop(struct session *session, Condprof__EndReason reason);
 
 /// Hands a broadcast to the next pass. @return whether the scenario waits for this name (without a bus)

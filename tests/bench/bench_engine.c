@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the engine costs, and how well it keeps its time.
 //   bench_engine            all of it
+//   bench_engine --rates    only how a rate is held
 //   bench_engine --steady   passes of a whole session, with marks that bench_syscalls.sh finds in a trace
 #include "daemon/log/log.h"
 #include "tests/bench/bench.h"
@@ -409,6 +410,10 @@ int main(int argc, char **argv)
 	log_set_level(LOG_LEVEL_ERROR);
 	if (argc > 1 && !strcmp(argv[1], "--steady"))
 		return steady();
+	if (argc > 1 && !strcmp(argv[1], "--rates")) {
+		bench_rates();
+		return EXIT_SUCCESS;
+	}
 	bench_conditions();
 	bench_clock_pair();
 	bench_allocations();

@@ -4,6 +4,7 @@
 #include "tests/support/engine_fakes.h"
 #include "tests/support/unit.h"
 
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -545,6 +546,58 @@ START_TEST(test_overview)
 }
 END_TEST
 
+START_TEST(test_largest_scenario)
+{
+	struct maker *maker = maker_new();
+	struct timing *timing;
+	Condprof__DebugReportMessage *message;
+
+	for (uint32_t i = 0; i < SCENARIO_MAX_EVENTS; i++) {
+		maker_event(maker, "e", true, true);
+		maker_compare(maker, "c", "n", CONDPROF__COMPARISON__EQUAL, 1);
+		maker_compare(maker, "c", "n", CONDPROF__COMPARISON__EQUAL, 1);
+	}
+	ck_assert_uint_eq(maker->scenario.n_conditions, SCENARIO_MAX_CONDITIONS);
+	timing = new_timing(maker);
+	stepped_clock_reset(1);
+	timing_start(timing);
+	for (uint32_t i = 0; i < SCENARIO_MAX_CONDITIONS; i++)
+		check_of(timing, i, i, 1, false, false);
+	message = closing_message(maker, timing);
+	ck_assert_uint_eq(message->condition_profile->n_conditions, SCENARIO_MAX_CONDITIONS);
+	for (uint32_t i = 0; i < SCENARIO_MAX_CONDITIONS; i++)
+		ck_assert_int_eq(message->condition_profile->conditions[i]->total_duration_ns, i);
+	condprof__debug_report_message__free_unpacked(message, NULL);
+	timing_free(timing);
+	maker_free(maker);
+}
+END_TEST
+
+// Every bucket in use, and numbers as large as they get.
+START_TEST(test_reserve_is_enough)
+{
+	struct maker *maker = two_events();
+	struct timing *timing = new_timing(maker);
+	Condprof__DebugReportMessage *message;
+
+	for (uint32_t i = 0; i < 3; i++)
+		maker->scenario.conditions[i].id = INT64_MAX - i;
+	stepped_clock_reset(1);
+	stepped_clock_now_ns = INT64_C(1) << 61;
+	timing_start(timing);
+	for (int round = 0; round < 20000; round++) {
+		for (uint32_t bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket += 1 + (round > 0) * 7)
+			check_of(timing, 0, (int64_t)exp2(bucket / 8.0), INT64_MAX, true, true);
+	}
+	timing_not_evaluable(timing, 0, INT_MAX, INT_MAX);
+	message = closing_message(maker, timing); // asserts that it fits
+	ck_assert_uint_gt(message->condition_details->conditions[2]->histogram->n_buckets, 280);
+	condprof__debug_report_message__free_unpacked(message, NULL);
+	timing_free(timing);
+	maker_free(maker);
+}
+END_TEST
+
 // --- snapshots while the engine writes -------------------------------------------------------------------------------
 
 struct writing {
@@ -645,6 +698,8 @@ int main(void)
 	tcase_add_test(tcase, test_gaps);
 	tcase_add_test(tcase, test_closing_message);
 	tcase_add_test(tcase, test_overview);
+	tcase_add_test(tcase, test_largest_scenario);
+	tcase_add_test(tcase, test_reserve_is_enough);
 	tcase_add_test(tcase, test_snapshots_while_writing);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
