@@ -109,16 +109,23 @@ int disk_read_file(int at, const char *name, size_t max, uint8_t **ret, size_t *
 	return 0;
 }
 
-static int write_synced(int at, const char *name, const void *data, size_t size)
+/* Over what is there: blocks the file has are used again. */
+int disk_fill(int fd, const void *data, size_t size)
 {
-	CLEANUP_CLOSE int fd = disk_create_file(at, name, O_TRUNC);
-
-	if (fd < 0)
-		return fd;
 	int r = disk_write_at(fd, data, size, 0);
+
 	if (r < 0)
 		return r;
-	return fsync(fd) < 0 ? -errno : 0;
+	if (ftruncate(fd, (off_t)size) < 0 || fsync(fd) < 0)
+		return -errno;
+	return 0;
+}
+
+static int write_synced(int at, const char *name, const void *data, size_t size)
+{
+	CLEANUP_CLOSE int fd = disk_create_file(at, name, 0);
+
+	return fd < 0 ? fd : disk_fill(fd, data, size);
 }
 
 int disk_write_file(int at, const char *temporary, const char *name, const void *data, size_t size)
@@ -131,6 +138,21 @@ int disk_write_file(int at, const char *temporary, const char *name, const void 
 		unlinkat(at, temporary, 0);
 		return r;
 	}
+	return fsync(at) < 0 ? -errno : 0;
+}
+
+int disk_swap_file(int at, const char *temporary, const char *name, const void *data, size_t size)
+{
+	int r = write_synced(at, temporary, data, size);
+
+	/* Something else had the name, and changed places with a file of ours. */
+	if ((r == -ELOOP || r == -EISDIR || r == -EINVAL || r == -ENXIO) &&
+	    (unlinkat(at, temporary, 0) == 0 || unlinkat(at, temporary, AT_REMOVEDIR) == 0))
+		r = write_synced(at, temporary, data, size);
+	if (r < 0)
+		return r;
+	if (renameat2(at, temporary, at, name, RENAME_EXCHANGE) < 0 && renameat(at, temporary, at, name) < 0)
+		return -errno;
 	return fsync(at) < 0 ? -errno : 0;
 }
 

@@ -22,8 +22,14 @@ ssize_t disk_read_at(int fd, void *data, size_t size, uint64_t offset);
 /// Reads a whole small file. @return -EFBIG when it has more than `max` bytes. *ret is the caller's
 int disk_read_file(int at, const char *name, size_t max, uint8_t **ret, size_t *ret_size);
 
+/// Makes `data` all there is in the file, and syncs it. Blocks that the file has are written over.
+int disk_fill(int fd, const void *data, size_t size);
+
 /// Puts a file in place whole or not at all: `temporary` is written, synced and renamed, and the folder synced.
 int disk_write_file(int at, const char *temporary, const char *name, const void *data, size_t size);
+/// The same, but the file that was in place before becomes the temporary one, and its blocks are written over next
+/// time: once there were two, no room is needed any more. `temporary` stays also on failure.
+int disk_swap_file(int at, const char *temporary, const char *name, const void *data, size_t size);
 
 /// Allocates [0, size) of the file for real: later writes there need no room. @return -ENOSPC, -EDQUOT; -EOPNOTSUPP
 /// when the file system took the size but no blocks (it compresses, or makes copies on write)

@@ -218,26 +218,6 @@ struct report_files *report_files_free(struct report_files *files)
 
 /* --- checkpoint and closing ---------------------------------------------------------------------------------- */
 
-static int fill_checkpoint(int fd, const void *data, size_t size)
-{
-	int r = disk_write_at(fd, data, size, 0);
-
-	if (r < 0)
-		return r;
-	if (ftruncate(fd, (off_t)size) < 0 || fsync(fd) < 0)
-		return -errno;
-	return 0;
-}
-
-/* The two files change places, so that the blocks of the older one are there for the next. */
-static int swap_checkpoint(int fd)
-{
-	if (renameat2(fd, FILE_CHECKPOINT_NEW, fd, FILE_CHECKPOINT, RENAME_EXCHANGE) < 0 &&
-	    renameat(fd, FILE_CHECKPOINT_NEW, fd, FILE_CHECKPOINT) < 0)
-		return -errno;
-	return fsync(fd) < 0 ? -errno : 0;
-}
-
 /* Gives the checkpoint's share of the reserve away; it then lives on in the checkpoint's two files. */
 static bool lend_reserve(struct report_files *files)
 {
@@ -250,15 +230,11 @@ static bool lend_reserve(struct report_files *files)
 
 int report_files_checkpoint(struct report_files *files, const void *data, size_t size)
 {
-	CLEANUP_CLOSE int fd = disk_create_file(files->fd, FILE_CHECKPOINT_NEW, 0);
-	int r;
+	int r = disk_swap_file(files->fd, FILE_CHECKPOINT_NEW, FILE_CHECKPOINT, data, size);
 
-	if (fd < 0)
-		return fd;
-	r = fill_checkpoint(fd, data, size);
 	if ((r == -ENOSPC || r == -EDQUOT) && lend_reserve(files))
-		r = fill_checkpoint(fd, data, size);
-	return r < 0 ? r : swap_checkpoint(files->fd);
+		r = disk_swap_file(files->fd, FILE_CHECKPOINT_NEW, FILE_CHECKPOINT, data, size);
+	return r;
 }
 
 void report_files_free_reserve(struct report_files *files, size_t overview_bytes)
@@ -277,7 +253,7 @@ static int overview_in_reserve(struct report_files *files, const void *data, siz
 
 	if (files->reserve_fd < 0)
 		return -ENOENT;
-	r = fill_checkpoint(files->reserve_fd, data, size);
+	r = disk_fill(files->reserve_fd, data, size);
 	if (r == 0 && renameat(files->fd, FILE_RESERVE, files->fd, FILE_OVERVIEW) < 0)
 		r = -errno;
 	close(take_fd(&files->reserve_fd));

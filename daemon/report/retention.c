@@ -64,7 +64,6 @@ static int sweep_one(void *context, int fd, const char *name)
 void store_sweep(struct store *store)
 {
 	disk_each(store->reports_fd, sweep_one, store);
-	unlinkat(store->fd, FILE_IDS_NEW, 0);
 }
 
 /* --- deleting ------------------------------------------------------------------------------------------------ */

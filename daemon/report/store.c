@@ -102,6 +102,14 @@ static int read_mark(struct store *store)
 	return disk_each(store->reports_fd, highest_id, store);
 }
 
+static int write_mark(struct store *store, int64_t id)
+{
+	char text[32];
+	int length = snprintf(text, sizeof(text), "%" PRId64 "\n", id);
+
+	return disk_swap_file(store->fd, FILE_IDS_NEW, FILE_IDS, text, (size_t)length);
+}
+
 static int open_error(const struct store *store, struct error *error, int r)
 {
 	if (r == -EBUSY)
@@ -133,6 +141,9 @@ int store_open(const char *path, const struct store_limits *limits, struct store
 		return r;
 	}
 	store_sweep(store);
+	/* From here on there are two files, and a full disk is no reason to be without an id. */
+	if (faccessat(store->fd, FILE_IDS_NEW, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && write_mark(store, store->last_id) == 0)
+		write_mark(store, store->last_id);
 	*ret = store;
 	return 0;
 }
@@ -153,13 +164,11 @@ struct store *store_close(struct store *store)
 
 int store_next_id(struct store *store, int64_t *ret_id, struct error *error)
 {
-	char text[32];
 	int r;
 
 	if (store->last_id == INT64_MAX)
 		return io_error(store, error, -EOVERFLOW, "no session id is left");
-	int length = snprintf(text, sizeof(text), "%" PRId64 "\n", store->last_id + 1);
-	r = disk_write_file(store->fd, FILE_IDS_NEW, FILE_IDS, text, (size_t)length);
+	r = write_mark(store, store->last_id + 1);
 	if (r < 0)
 		return io_error(store, error, r, "the next session id cannot be written; make room there");
 	*ret_id = ++store->last_id;

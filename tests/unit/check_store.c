@@ -164,14 +164,22 @@ START_TEST(ids_run_out)
 }
 END_TEST
 
-/* A temporary file of a write that was cut short is no mark. */
+/* A temporary file of a write that was cut short is no mark; nor does it matter what has its name. */
 START_TEST(ids_torn_write)
 {
 	ck_assert_int_eq(next_id(), 1);
-	fixture_write(fixture_path("ids.tmp"), "9", 1);
+	fixture_write(fixture_path("ids.tmp"), "98765432100", 11);
 	open_again(NULL);
-	ck_assert(!fixture_exists(fixture_path("ids.tmp")));
 	ck_assert_int_eq(next_id(), 2);
+	open_again(NULL);
+	ck_assert_int_eq(next_id(), 3);
+	unlink(fixture_path("ids.tmp"));
+	ck_assert_int_eq(symlink("/etc/passwd", fixture_path("ids.tmp")), 0);
+	open_again(NULL);
+	ck_assert_int_eq(next_id(), 4);
+	ck_assert_int_eq(next_id(), 5);
+	ck_assert_uint_eq(fixture_size(fixture_path("ids")), 2);
+	ck_assert_uint_eq(fixture_size(fixture_path("ids.tmp")), 2);
 }
 END_TEST
 
