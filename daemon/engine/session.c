@@ -258,6 +258,7 @@ static void close_ends(struct session *session)
 static void close_recorder(struct session *session)
 {
 	struct recorder *recorder;
+	struct recorder_losses final;
 	struct error error = {0};
 
 	pthread_mutex_lock(&session->lock);
@@ -265,11 +266,15 @@ static void close_recorder(struct session *session)
 	if (recorder)
 		session->lost = read_losses(recorder);
 	pthread_mutex_unlock(&session->lock);
-	if (!recorder || recorder_close(recorder, &error) >= 0)
+	if (!recorder)
 		return;
+	int r = recorder_close_counted(recorder, &final, &error);
 	pthread_mutex_lock(&session->lock);
-	snprintf(session->report_error, sizeof(session->report_error), "%.*s", (int)sizeof(session->report_error) - 1,
-		 error.message[0] ? error.message : "the report could not be written whole");
+	session->lost = (struct losses){final.occurrences, final.dropped_occurrences, final.dropped_segments};
+	if (r < 0)
+		snprintf(session->report_error, sizeof(session->report_error), "%.*s",
+			 (int)sizeof(session->report_error) - 1,
+			 error.message[0] ? error.message : "the report could not be written whole");
 	pthread_mutex_unlock(&session->lock);
 }
 

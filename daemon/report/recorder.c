@@ -212,10 +212,22 @@ int64_t recorder_dropped_segments(const struct recorder *recorder)
 	return atomic_load_explicit(&recorder->dropped_segments, memory_order_relaxed);
 }
 
-int recorder_close(struct recorder *recorder, struct error *error)
+int recorder_close_counted(struct recorder *recorder, struct recorder_losses *ret_losses, struct error *error)
 {
 	int r = writer_close_recorder(recorder->writer, recorder, error);
 
+	*ret_losses = (struct recorder_losses){
+		.occurrences = recorder_lost(recorder),
+		.dropped_occurrences = recorder_dropped_occurrences(recorder),
+		.dropped_segments = recorder_dropped_segments(recorder),
+	};
 	recorder_free(recorder);
 	return r;
+}
+
+int recorder_close(struct recorder *recorder, struct error *error)
+{
+	struct recorder_losses losses;
+
+	return recorder_close_counted(recorder, &losses, error);
 }

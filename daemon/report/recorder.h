@@ -46,4 +46,12 @@ int64_t recorder_dropped_segments(const struct recorder *recorder);
 /// as whole as can be
 int recorder_close(struct recorder *recorder, struct error *error);
 
+/// What a report is without.
+struct recorder_losses {
+	int64_t occurrences; ///< as recorder_lost()
+	int64_t dropped_occurrences, dropped_segments;
+};
+/// recorder_close(), and the losses up to the very end; *ret_losses is filled in any case.
+int recorder_close_counted(struct recorder *recorder, struct recorder_losses *ret_losses, struct error *error);
+
 #endif
