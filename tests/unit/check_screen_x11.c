@@ -90,10 +90,12 @@ static void expect_model(const struct frame *frame, int depth)
 			      *wanted = model->pixels + y * model->stride;
 
 		for (int x = 0; x < model->width; x++, got += 4, wanted += 4) {
-			for (int i = 0; i < 3; i++)
-				ck_assert_msg(got[i] == reduced(wanted[i], bits[i]),
-					      "at %d, %d channel %d: %d, wanted %u", x, y, i, got[i],
-					      reduced(wanted[i], bits[i]));
+			// An assertion a pixel would keep the runner busy for minutes.
+			for (int i = 0; i < 3; i++) {
+				if (got[i] != reduced(wanted[i], bits[i]))
+					ck_abort_msg("at %d, %d channel %d: %d, wanted %u", x, y, i, got[i],
+						     reduced(wanted[i], bits[i]));
+			}
 		}
 	}
 }
