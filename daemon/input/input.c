@@ -17,7 +17,7 @@ static struct uri_kinds kinds = {
 	.rows =
 		{
 			{"log", &log_input_ops, NULL},
-#ifdef HAVE_X11_ENDS
+#ifdef HAVE_X11
 			{"x11", &x11_input_ops, NULL},
 #else
 			{"x11", NULL, "is not built into this condprofd: configure it with --with-x11"},
@@ -29,7 +29,7 @@ static struct uri_kinds kinds = {
 	.names =
 		{
 			"log",
-#ifdef HAVE_X11_ENDS
+#ifdef HAVE_X11
 			"x11",
 #endif
 		},

@@ -13,25 +13,25 @@ struct input;
 struct input_ops {
 	const char *scheme;
 	const char *summary;
-	int (*check)(const char *rest, struct error *error);  ///< as of a screen; NULL: any
+	int (*check)(const char *rest, struct error *error); ///< as of a screen; NULL: any
 	/// As of a screen. The wake fd of `wait` may be kept and looked at until close.
-	int (*open)(const char *rest, const struct screen_config *config, const struct screen_wait *wait, struct input **ret,
-		    struct error *error);
-	struct input *(*close)(struct input *input);  ///< releases everything first
+	int (*open)(const char *rest, const struct screen_config *config, const struct screen_wait *wait,
+		    struct input **ret, struct error *error);
+	struct input *(*close)(struct input *input); ///< releases everything first
 	// px of the frame; positions outside it go through as they are. 0 or -errno (-EPIPE: the device is gone)
 	int (*pointer_move)(struct input *input, int x, int y);
-	int (*pointer_press)(struct input *input);    ///< button 1, or touch down
+	int (*pointer_press)(struct input *input); ///< button 1, or touch down
 	int (*pointer_release)(struct input *input);
-	int (*key_press)(struct input *input, uint32_t keysym);   ///< xkb keysym
+	int (*key_press)(struct input *input, uint32_t keysym); ///< xkb keysym
 	int (*key_release)(struct input *input, uint32_t keysym);
-	int (*type)(struct input *input, const char *utf8);       ///< strikes each character
-	int (*release_all)(struct input *input);                  ///< every held button and key
+	int (*type)(struct input *input, const char *utf8); ///< strikes each character
+	int (*release_all)(struct input *input);            ///< every held button and key
 };
 
 struct input {
 	const struct input_ops *ops;
-	bool shared;           ///< several sessions may use it (log:)
-	struct error failure;  ///< after a call failed
+	bool shared;          ///< several sessions may use it (log:)
+	struct error failure; ///< after a call failed
 };
 
 int input_open(const char *uri, const struct screen_config *config, const struct screen_wait *wait, struct input **ret,

@@ -3,8 +3,8 @@
 // Any number of sessions may use it at once.
 #include "config.h"
 
-#include "daemon/log/log.h"
 #include "daemon/input/kinds.h"
+#include "daemon/log/log.h"
 
 #include <errno.h>
 

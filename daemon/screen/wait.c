@@ -135,7 +135,7 @@ static void *call_thread(void *argument)
 	call->value = value;
 	call->error = error;
 	pthread_mutex_unlock(&call->lock);
-	if (abandoned && result >= 0)
+	if (abandoned && result >= 0 && call->work.discard)
 		work->discard(value);
 	if (write(call->done_fd, &(uint64_t){1}, sizeof(uint64_t)) < 0)
 		abort(); // an eventfd of ours that was never written before
@@ -176,7 +176,10 @@ int blocking_call(const struct blocking_work *work, void *argument, const struct
 	pthread_detach(thread);
 	enum screen_status status = wait_for_fd(call->done_fd, POLLIN, wait);
 
-	if (!call_finish(call)) {
+	bool in_time = call_finish(call);
+	if (!in_time && !work->discard)
+		wait_for_fd(call->done_fd, POLLIN, &(struct screen_wait){.wake_fd = -1, .deadline_ns = INT64_MAX});
+	if (!in_time) {
 		r = status == SCREEN_INTERRUPTED ? -EINTR : -ETIMEDOUT;
 	} else {
 		r = call->result;

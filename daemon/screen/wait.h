@@ -24,7 +24,8 @@ struct blocking_work {
 	const char *name; ///< of the thread, at most 15 bytes
 	/// On the thread; may block. Fills *ret on success.
 	int (*run)(struct blocking_call *call, void *argument, void **ret, struct error *error);
-	/// What becomes of a result that came when nobody waited any longer; on the thread.
+	/// What becomes of a result that came when nobody waited any longer; on the thread. NULL: nothing is left
+	/// alone, the call is waited for when its socket was shut down, which must end it.
 	void (*discard)(void *result);
 	/// The argument belongs to the call, and is freed when the call is over. NULL: nothing to free.
 	void (*free_argument)(void *argument);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// What an X server's keyboard can do: which key and which modifiers give a keysym in its present layout, with what is
+/// locked now, and spare keys that can be bound to what no key gives. Sends no key itself.
+///
+/// Loading blocks on the server; everything else only looks and queues requests.
+#ifndef CONDPROF_KEYBOARD_H
+#define CONDPROF_KEYBOARD_H
+
+#include "proto/errors.h"
+
+#include <xcb/xcb.h>
+
+#define KEYBOARD_KEYCODES 256U
+
+/// Modifiers that are pressed to reach a symbol; none that lock.
+enum keyboard_modifier { KEYBOARD_SHIFT, KEYBOARD_LEVEL3, KEYBOARD_LEVEL5, KEYBOARD_MODIFIERS };
+
+struct keyboard_stroke {
+	uint8_t keycode;
+	uint8_t modifiers; ///< bits of enum keyboard_modifier
+	bool spare;        ///< the key is one of those bound by us
+};
+
+struct keyboard;
+
+/// Blocks. @return 0, -ENOTSUP: no XKEYBOARD; -EIO
+int keyboard_new(xcb_connection_t *xcb, struct keyboard **ret);
+struct keyboard *keyboard_free(struct keyboard *keyboard);
+
+/// Looks at an event of the connection.
+void keyboard_event(struct keyboard *keyboard, const xcb_generic_event_t *event);
+/// Whether somebody changed the layout, so that keyboard_load() is needed.
+bool keyboard_is_stale(const struct keyboard *keyboard);
+/// Blocks. Reads the layout again. @return 0, -EIO: the server is gone
+int keyboard_load(struct keyboard *keyboard);
+
+/// The keycode of a modifier. 0: the layout has none.
+uint8_t keyboard_modifier_key(const struct keyboard *keyboard, enum keyboard_modifier modifier);
+
+/// @return 0, or -ENOENT: no key gives it now
+int keyboard_find(struct keyboard *keyboard, uint32_t keysym, struct keyboard_stroke *ret);
+
+/// Binds a spare key to the keysym, so that keyboard_find() finds it: one that is free, else the one that was struck
+/// the longest ago.
+/// @return 0; -ENOSPC: there is no spare key; -EINVAL: no such symbol
+int keyboard_bind(struct keyboard *keyboard, uint32_t keysym);
+/// When the key that would be bound next was struck last, for another symbol; whoever was sent it looks that up later.
+/// 0: never
+int64_t keyboard_next_used_ns(struct keyboard *keyboard);
+/// Whether a key would be bound that is bound to nothing yet.
+bool keyboard_has_free(struct keyboard *keyboard);
+/// Takes back what was bound, without waiting.
+void keyboard_unbind(struct keyboard *keyboard);
+
+/// Notes that a stroke was sent.
+void keyboard_used(struct keyboard *keyboard, const struct keyboard_stroke *stroke, int64_t now_ns);
+/// When a bound key was struck last. 0: never
+int64_t keyboard_last_used_ns(const struct keyboard *keyboard);
+
+#endif
