@@ -446,7 +446,7 @@ static void check_counter(struct scenario_file *file, const struct node *mapping
 void take_action(struct scenario_file *file, const struct node *value, Condprof__Action *action)
 {
 	if (value->type != NODE_MAPPING) {
-		say_found(file, "actions", "actions like {click: ok} or {pause: 1 s}", value);
+		say_no_mapping(file, "actions", "actions like {click: ok} or {pause: 1 s}", value);
 		return;
 	}
 	size_t kind = find_kind(file, value);

@@ -256,7 +256,7 @@ static void take_event(struct scenario_file *file, const struct node *value, con
 		       Condprof__Event *event)
 {
 	if (value->type != NODE_MAPPING) {
-		say_found(file, "events", "events, each with “event: NAME” and its keys", value);
+		say_no_mapping(file, "events", "events, each with “event: NAME” and its keys", value);
 		file->events_known = false;
 		return;
 	}
@@ -327,9 +327,7 @@ void scenario_build(struct scenario_file *file)
 	if (!file->message)
 		return;
 	if (root->type == NODE_LIST || (root->type == NODE_SCALAR && root->size > 0)) {
-		node_error(file, root,
-			   "expected the keys of a scenario (“scenario: NAME”, “screen-events:”, …), found %s",
-			   root->type == NODE_LIST ? "a list" : "a text");
+		say_no_mapping(file, "the file", "“scenario: NAME”, “screen-events:” and other keys", root);
 		return;
 	}
 	if (root->type == NODE_SCALAR) {

@@ -360,8 +360,8 @@ static void take_default_name(struct scenario_file *file, const struct node *map
 void take_condition(struct scenario_file *file, const struct node *value, bool trigger, Condprof__Condition *condition)
 {
 	if (value->type != NODE_MAPPING) {
-		say_found(file, "conditions",
-			  trigger ? "conditions like {timer: 30 s}" : "conditions like {image: ok.png}", value);
+		say_no_mapping(file, "conditions",
+			       trigger ? "conditions like {timer: 30 s}" : "conditions like {image: ok.png}", value);
 		return;
 	}
 	size_t kind = find_kind(file, value, trigger);

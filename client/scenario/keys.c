@@ -68,6 +68,17 @@ void say_found(struct scenario_file *file, const char *name, const char *expecte
 	}
 }
 
+void say_no_mapping(struct scenario_file *file, const char *name, const char *expected, const struct node *value)
+{
+	char text[QUOTED_BYTES];
+
+	if (value->type == NODE_SCALAR && value->plain && strchr(value->text, ':'))
+		node_error(file, value, "“%s”: expected %s, found the text “%s”: is a space missing after its “:”?",
+			   name, expected, name_text(value->text, text));
+	else
+		say_found(file, name, expected, value);
+}
+
 bool take_text(struct scenario_file *file, const char *name, const char *expected, const struct node *value,
 	       const char **ret)
 {
@@ -158,6 +169,17 @@ static void list_keys(const struct key_set *set, char *out, size_t size)
 		used += (size_t)snprintf(out + used, size - used, "%s%s", i > 0 ? ", " : "", set->keys[i].name);
 }
 
+/// "event:a", which YAML takes for one word.
+static bool glued_key(const struct key_set *set, const char *text)
+{
+	size_t size = strcspn(text, ":");
+
+	for (size_t i = 0; text[size] && i < set->count; i++)
+		if (strlen(set->keys[i].name) == size && !strncmp(set->keys[i].name, text, size))
+			return true;
+	return false;
+}
+
 static void say_unknown(struct scenario_file *file, const struct node *key, const struct key_set *set)
 {
 	char word[QUOTED_BYTES], known[256];
@@ -171,6 +193,8 @@ static void say_unknown(struct scenario_file *file, const struct node *key, cons
 	name_text(key->text, word);
 	if (key->size == 0)
 		node_error(file, key, "a key is missing before the “:”");
+	else if (glued_key(set, key->text))
+		node_error(file, key, "“%s”: a space is missing after the “:”", word);
 	else if (elsewhere)
 		node_error(file, key, "“%s” does not belong to %s: %s", word, set->what, elsewhere);
 	else if (near)

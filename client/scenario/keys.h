@@ -73,6 +73,9 @@ bool take_list(struct scenario_file *file, const char *name, const char *expecte
 /// "expected …, found …" at the node.
 void say_found(struct scenario_file *file, const char *name, const char *expected, const struct node *value);
 
+/// The same where a mapping is expected.
+void say_no_mapping(struct scenario_file *file, const char *name, const char *expected, const struct node *value);
+
 /// Whether a text is right as a name: not empty, not too long, nothing in it that would not show.
 bool name_is_right(struct scenario_file *file, const char *what, const struct node *node, const char *name);
 

@@ -249,10 +249,10 @@ static const struct {
 	 "a “,” or “]” was expected here: is a closing bracket or a comma missing?"},
 	{"did not find expected node content", "a value was expected here"},
 	{"did not find expected <document start>", "nothing may follow here: mind the indentation of this line"},
-	{"could not find expected ':'", "a “:” was expected after the key: “key: value”, with a space"},
 	{"found unexpected document indicator", "“---” or “...” inside quotes: is a closing quote missing?"},
 	{"did not find expected comment or line break", "nothing may follow here; is the text meant to be in quotes?"},
 	{"did not find expected hexdecimal number", "hexadecimal digits were expected after the backslash"},
+	{"found unexpected ':'", "a “:” inside a text: put it in quotes"},
 	{"found unknown escape character",
 	 "an unknown escape after the backslash: write \\\\ for one, or use single quotes"},
 	{"found invalid Unicode character escape code", "this escape is no Unicode character"},
@@ -308,6 +308,25 @@ static bool colon_ends_line(const char *text, size_t size)
 	return after > 0 && (after == size || text[after] == '#');
 }
 
+/// By what libyaml was in the middle of: these are refused anyway.
+static const char *explain_context(const char *context)
+{
+	static const struct {
+		const char *part, *ours;
+	} contexts[] = {
+		{"directive", "a directive (“%”): scenario files have none; put a text that begins with % in quotes"},
+		{"a tag", "a tag (“!”): scenario files have none; put a text that begins with ! in quotes"},
+		{"an anchor", "an anchor (“&”): scenario files have none; put a text that begins with & in quotes"},
+		{"an alias", "an alias (“*”): scenario files have none; put a text that begins with * in quotes"},
+		{"a block scalar", "“|” or “>” begins a text of several lines: put the value in quotes"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(contexts); i++)
+		if (strstr(context, contexts[i].part))
+			return contexts[i].ours;
+	return NULL;
+}
+
 static const char *explain(const yaml_parser_t *parser, const struct source *source)
 {
 	const char *problem = parser->problem ? parser->problem : "broken";
@@ -324,7 +343,8 @@ static const char *explain(const yaml_parser_t *parser, const struct source *sou
 	for (size_t i = 0; i < ARRAY_SIZE(explanations); i++)
 		if (!strcmp(problem, explanations[i].theirs))
 			return explanations[i].ours;
-	return problem;
+	const char *ours = explain_context(context);
+	return ours ? ours : problem;
 }
 
 static bool is_hex(char c)
@@ -368,10 +388,18 @@ static bool say_unclosed(struct builder *builder)
 {
 	const yaml_parser_t *parser = &builder->parser;
 
-	if (!parser->problem || !parser->context || strcmp(parser->problem, "found unexpected end of stream") != 0)
+	const char *sentence = NULL;
+
+	if (!parser->problem || !parser->context)
+		return false;
+	if (!strcmp(parser->problem, "found unexpected end of stream"))
+		sentence = "this quotation mark is never closed";
+	else if (!strcmp(parser->context, "while scanning a simple key"))
+		sentence = "a “:” was expected after this key: “key: value”, with a space";
+	if (!sentence)
 		return false;
 	diagnostics_add(builder->list, DIAGNOSTIC_ERROR, parser->context_mark.index, parser->context_mark.index + 1,
-			"this quotation mark is never closed");
+			"%s", sentence);
 	return true;
 }
 
@@ -419,8 +447,7 @@ static void run(struct builder *builder)
 
 		if (!yaml_parser_parse(&builder->parser, &event)) {
 			take_failure(builder);
-			if (builder->depth > 0)
-				builder->root = NULL;
+			builder->root = NULL; // what is missing would be told as mistakes of its own
 			return;
 		}
 		more = take_event(builder, &event);
