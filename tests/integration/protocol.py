@@ -3,11 +3,13 @@
 delete, check, as docs/PROTOCOL.md describes them."""
 
 import concurrent.futures
+import re
+import sys
 import time
 
-from condprof_test import (MS, SECOND, Daemon, Refused, broadcast_condition, click_action, color_condition, contains, control,
-                           counter_action, counter_condition, endless_scenario, equal, event, image_condition, make_scenario,
-                           note, png, report, run, scenario, stop_action, texture, timer_condition, until, write_frames)
+from condprof_test import (BUILD, MS, SECOND, SOURCE, Daemon, Refused, broadcast_condition, click_action, color_condition, contains, control,
+                           counter_action, counter_condition, endless_scenario, equal, event, frame, image_condition, make_scenario,
+                           note, png, report, run, run_program, scenario, stop_action, texture, timer_condition, until, write_frames)
 
 _daemon = None
 
@@ -305,6 +307,48 @@ def test_a_starter_that_leaves_before_the_answer():
     with _daemon.client() as client:
         until(lambda: len(client.status()) == 10, 'the sessions to run')
         equal(len(client.stop(everything=True)), 10)
+
+
+# --- docs/PROTOCOL.md -----------------------------------------------------------------------------------------------
+
+def test_the_client_of_the_documentation():
+    page = (SOURCE / 'docs' / 'PROTOCOL.md').read_text()
+    code = re.search(r'```python\n(.*?)```', page, re.S).group(1)
+    with _daemon.client() as client:
+        session = client.start(counting_scenario(_daemon.red), wait=True).id
+    result = run_program(sys.executable, '-c', code, _daemon.socket_path,
+                         environment={'PYTHONPATH': str(BUILD / 'tests' / 'support')}).ok()
+    contains(result.out, f'{session} counting FINISHED\n', 'red 5\n', 'not reached 0\n')
+
+
+def test_the_bytes_of_the_documentation():
+    page = (SOURCE / 'docs' / 'PROTOCOL.md').read_text()
+    shown = [bytes.fromhex(line) for line in re.findall(r'^    [→←] ([0-9a-f ]+)$', page, re.M)]
+    hello = control.HelloReply(major=1, minor=0, daemon='0.1.0', features=['x11=yes'], control=True)
+    error = control.Error(code=control.NO_SUCH_SESSION, message='there is no session 300')
+    equal(shown, [frame(message) for message in (
+        control.Request(id=1, hello=control.Hello(major=1, minor=0, client='demo')),
+        control.Reply(id=1, last=True, hello=hello),
+        control.Request(id=2, status=control.StatusRequest()),
+        control.Reply(id=2, last=True, sessions=control.Sessions()),
+        control.Request(id=3, stop=control.StopRequest(session=300)),
+        control.Reply(id=3, last=True, error=error))])
+    with _daemon.client(hello=False) as client:
+        client.send_bytes(shown[0] + shown[2])
+        client.receive()
+        equal(frame(client.receive()), shown[3])
+
+
+def test_every_code_and_request_is_documented():
+    page = (SOURCE / 'docs' / 'PROTOCOL.md').read_text()
+    for name in control.Code.keys():
+        assert re.search(rf'^\|.*\b{name}\b', page, re.M), name
+    for field in control.Request.DESCRIPTOR.oneofs_by_name['body'].fields:
+        assert re.search(rf'^\| .*`{field.name}`', page, re.M), field.name
+    for name in control.ReportPart.keys():
+        contains(page, name)
+    for field in control.StartOptions.DESCRIPTOR.fields:
+        contains(page, f'`{field.name}`')
 
 
 def test_the_round_trip_of_status_while_the_engine_is_busy():
