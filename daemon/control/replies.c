@@ -25,7 +25,8 @@ void reply_sessions(struct exchange *exchange, Condprof__Session **sessions, siz
 	do {
 		body.sessions = sessions;
 		body.n_sessions = fitting(sessions, count);
-		sessions += body.n_sessions;
+		if (body.n_sessions) // an empty list may be NULL
+			sessions += body.n_sessions;
 		count -= body.n_sessions;
 		if (!count && last)
 			exchange_finish(exchange, &reply);
