@@ -10,6 +10,7 @@
 #include "client/quantity.h"
 #include "client/render/width.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -43,6 +44,7 @@ void client_wait_for_ever(struct client *client)
 		client->deadline_ns = INT64_MAX;
 }
 
+static void print_line(const char *prefix, const char *format, va_list arguments) PRINTF_LIKE(2, 0);
 static void print_line(const char *prefix, const char *format, va_list arguments)
 {
 	CLEANUP_FREE char *text = NULL;

@@ -128,6 +128,7 @@ void render_table_close(struct render *render)
 	render->depth--;
 }
 
+static void say(struct render *render, bool heading, const char *format, va_list arguments) PRINTF_LIKE(3, 0);
 static void say(struct render *render, bool heading, const char *format, va_list arguments)
 {
 	CLEANUP_FREE char *text = NULL;

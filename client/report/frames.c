@@ -34,6 +34,8 @@ int frames_next(struct frames *frames, const uint8_t **ret_frame, size_t *ret_fr
 		size_t *ret_body_size)
 {
 	size_t left = frames->filled - frames->at, header, body;
+	if (left == 0)
+		return 0;
 	int r = frame_peek(frames->data + frames->at, left, REPORT_MESSAGE_MAX_BYTES, &header, &body);
 
 	if (r < 0)

@@ -418,4 +418,10 @@ if __name__ == '__main__':
     with folder() as _home, Daemon() as _daemon:
         os.chmod(_home, 0o755)
         write_frames(_home / 'red', [png(8, 8, RED)] * 3)
-        run(globals())
+        try:
+            run(globals())
+        except SystemExit as ended:
+            code = ended.code
+        if code:
+            note(_daemon.log()[-5000:])
+    raise SystemExit(code)
