@@ -22,14 +22,8 @@ int detect_frame_new(struct detect_frame **ret)
 
 static void release(struct detect_frame *frame)
 {
-	free(frame->reduced);
-	free(frame->reduced_row);
-	free(frame->gray);
-	free(frame->put_out);
-	frame->reduced = NULL;
-	frame->reduced_row = NULL;
-	frame->gray = NULL;
-	frame->put_out = NULL;
+	free(frame->memory);
+	frame->memory = NULL;
 	frame->source_width = frame->source_height = 0;
 }
 
@@ -58,28 +52,79 @@ void detect_ratio(int width, int height, int quality, int *ret_num, int *ret_den
 	*ret_den = longer / a;
 }
 
+// Hands out one block piece by piece. Without a block it only counts.
+struct purse {
+	uint8_t *memory;
+	size_t used;
+};
+
+static void *take(struct purse *purse, size_t count, size_t size)
+{
+	void *piece = purse->memory ? purse->memory + purse->used : NULL;
+
+	purse->used += (count * size + KERNEL_PADDING + 63) / 64 * 64;
+	return piece;
+}
+
+static void take_scratch(struct detect_frame *frame, struct purse *purse)
+{
+	struct frame_scratch *scratch = &frame->scratch;
+	size_t columns = (size_t)frame->width + 2 * SCAN_BLOCK;
+
+	scratch->sum = take(purse, columns, sizeof(double));
+	scratch->squares = take(purse, columns, sizeof(double));
+	scratch->rests = take(purse, columns, sizeof(double));
+	for (int i = 0; i < SCAN_PATTERNS; i++) {
+		scratch->norm[i] = take(purse, columns, sizeof(float));
+		scratch->rest[i] = take(purse, columns, sizeof(float));
+	}
+	scratch->bits_size = columns / SCAN_BLOCK * sizeof(uint64_t);
+	scratch->bits[0] = take(purse, SCAN_PATTERNS, scratch->bits_size);
+	for (int i = 1; i < SCAN_PATTERNS && scratch->bits[0]; i++)
+		scratch->bits[i] = scratch->bits[0] + (size_t)i * scratch->bits_size / sizeof(uint64_t);
+	for (int i = 0; i < 2; i++)
+		scratch->rows[i] = take(purse, columns, sizeof(uint16_t));
+	scratch->list = take(purse, SEARCH_LIST_MAX, sizeof(*scratch->list));
+}
+
+static void take_all(struct detect_frame *frame, struct purse *purse)
+{
+	size_t width = (size_t)frame->width, height = (size_t)frame->height;
+
+	frame->gray_stride = frame->width + KERNEL_PADDING;
+	frame->gray = take(purse, height + SCAN_PATTERNS, (size_t)frame->gray_stride);
+	for (int shift = 1; shift <= BOX_SHIFT_MAX; shift++) {
+		struct level *level = &frame->levels[shift];
+		level->width = frame->width >> shift;
+		level->height = frame->height >> shift;
+		level->stride = level->width + KERNEL_PADDING;
+		level->means = take(purse, (size_t)level->height + 1, (size_t)level->stride);
+		level->sums = take(purse, ((size_t)level->height + 1) * (size_t)level->stride, sizeof(*level->sums));
+	}
+	frame->put_out_stride = (ptrdiff_t)((width + 63) / 64);
+	frame->put_out = take(purse, height * (size_t)frame->put_out_stride, sizeof(*frame->put_out));
+	take_scratch(frame, purse);
+	if (frame->num != frame->den) {
+		frame->reduced = take(purse, height, 4 * width);
+		frame->reduced_row = take(purse, reduce_scratch(frame->width), sizeof(*frame->reduced_row));
+	}
+}
+
 static int reserve(struct detect_frame *frame, int width, int height, int quality)
 {
-	size_t stride, rows, words;
+	struct purse purse = {0};
 
 	detect_ratio(width, height, quality, &frame->num, &frame->den);
 	frame->width = reduce_side(width, frame->num, frame->den);
 	frame->height = reduce_side(height, frame->num, frame->den);
-	rows = (size_t)frame->height;
-	if (frame->num != frame->den) {
-		frame->reduced = calloc(rows, 4 * (size_t)frame->width);
-		frame->reduced_row = calloc(reduce_scratch(frame->width), sizeof(*frame->reduced_row));
-		if (!frame->reduced || !frame->reduced_row)
-			return -ENOMEM;
-	}
-	stride = (size_t)frame->width + PLANE_PADDING;
-	words = ((size_t)frame->width + 63) / 64;
-	frame->gray = calloc(rows, stride);
-	frame->put_out = calloc(rows, words * sizeof(*frame->put_out));
-	if (!frame->gray || !frame->put_out)
+	take_all(frame, &purse);
+	// Zeroed pages cost nothing until they are written to: what no condition needs is never there.
+	frame->memory = calloc(1, purse.used);
+	if (!frame->memory)
 		return -ENOMEM;
-	frame->gray_stride = (ptrdiff_t)stride;
-	frame->put_out_stride = (ptrdiff_t)words;
+	purse = (struct purse){.memory = frame->memory};
+	frame->reduced = NULL;
+	take_all(frame, &purse);
 	return 0;
 }
 
@@ -93,7 +138,7 @@ int detect_frame_reserve(struct detect_frame *frame, int width, int height, int 
 	if (frame->source_width == width && frame->source_height == height && frame->quality == quality)
 		return 0;
 	release(frame);
-	frame->ready = 0;
+	frame->ready = frame->levels_ready = 0;
 	frame->source = frame->pixels = (struct picture_view){0};
 	r = reserve(frame, width, height, quality);
 	if (r < 0) {
@@ -110,18 +155,12 @@ void detect_frame_begin(struct detect_frame *frame, struct picture_view view)
 {
 	frame->source = view;
 	frame->pixels = view;
-	frame->ready = 0;
+	frame->ready = frame->levels_ready = 0;
 }
 
 void detect_frame_set_clock(struct detect_frame *frame, detect_clock clock)
 {
 	frame->clock = clock;
-}
-
-void gray_row(const uint8_t *bgra, uint8_t *ret_gray, int width)
-{
-	for (int x = 0; x < width; x++, bgra += 4)
-		ret_gray[x] = (uint8_t)((9798U * bgra[2] + 19235U * bgra[1] + 3735U * bgra[0] + 16384U) >> 15);
 }
 
 static void make_reduced(struct detect_frame *frame)
@@ -135,8 +174,50 @@ static void make_reduced(struct detect_frame *frame)
 static void make_gray(struct detect_frame *frame)
 {
 	for (int y = 0; y < frame->height; y++)
-		gray_row(frame->pixels.pixels + y * frame->pixels.stride, frame->gray + y * frame->gray_stride,
+		kernels()->gray_row(frame->pixels.pixels + y * frame->pixels.stride, frame->gray + y * frame->gray_stride,
 			 frame->width);
+}
+
+// A row of sums of boxes of 1 << shift px, from what is smaller.
+static void make_sums(struct detect_frame *frame, int shift, int row, uint16_t *ret_sums)
+{
+	const struct level *level = &frame->levels[shift], *finer = level - 1;
+
+	if (shift == 1) {
+		const uint8_t *gray = frame->gray + 2 * row * frame->gray_stride;
+		kernels()->halve_bytes(gray, gray + frame->gray_stride, ret_sums, level->width);
+	} else if (shift == 2) {
+		make_sums(frame, 1, 2 * row, frame->scratch.rows[0]);
+		make_sums(frame, 1, 2 * row + 1, frame->scratch.rows[1]);
+		kernels()->halve_sums(frame->scratch.rows[0], frame->scratch.rows[1], ret_sums, level->width);
+	} else {
+		const uint16_t *sums = finer->sums + 2 * row * finer->stride;
+		kernels()->halve_sums(sums, sums + finer->stride, ret_sums, level->width);
+	}
+}
+
+static void make_level(struct detect_frame *frame, int shift)
+{
+	struct level *level = &frame->levels[shift];
+
+	if (frame->levels_ready & (1U << shift))
+		return;
+	if (shift > 2)
+		make_level(frame, shift - 1);
+	for (int row = 0; row < level->height; row++) {
+		uint16_t *sums = level->sums + row * level->stride;
+		make_sums(frame, shift, row, sums);
+		kernels()->means_of(sums, level->means + row * level->stride, 2 * shift, level->width);
+	}
+	frame->levels_ready |= 1U << shift;
+}
+
+static void note(struct detect_frame *frame, enum detect_part part, int64_t begin, struct detect_result *ret)
+{
+	frame->ready |= 1U << part;
+	ret->prepared |= 1U << part;
+	if (frame->clock)
+		ret->prepared_ns[part] += frame->clock() - begin;
 }
 
 void frame_need(struct detect_frame *frame, enum detect_part part, struct detect_result *ret)
@@ -153,10 +234,19 @@ void frame_need(struct detect_frame *frame, enum detect_part part, struct detect
 		make_reduced(frame);
 	else
 		make_gray(frame);
-	frame->ready |= 1U << part;
-	ret->prepared |= 1U << part;
-	if (frame->clock)
-		ret->prepared_ns[part] += frame->clock() - begin;
+	note(frame, part, begin, ret);
+}
+
+void frame_need_boxes(struct detect_frame *frame, int shift, struct detect_result *ret)
+{
+	int64_t begin;
+
+	ret->used |= 1U << DETECT_BOXES;
+	if (frame->levels_ready & (1U << shift))
+		return;
+	begin = frame->clock ? frame->clock() : 0;
+	make_level(frame, shift);
+	note(frame, DETECT_BOXES, begin, ret);
 }
 
 static int scale_down(const struct detect_frame *frame, int v)

@@ -14,6 +14,8 @@ struct detect_template *detect_template_free(struct detect_template *template_)
 	if (template_) {
 		free(template_->gray);
 		free(template_->mask);
+		for (int shift = 0; shift <= BOX_SHIFT_MAX; shift++)
+			pattern_set_clear(&template_->sets[shift]);
 	}
 	free(template_);
 	return NULL;
@@ -27,7 +29,7 @@ void detect_template_size(const struct detect_template *template_, int *ret_widt
 
 static int take_memory(struct detect_template *t)
 {
-	t->stride = t->width + PLANE_PADDING;
+	t->stride = t->width + KERNEL_PADDING;
 	t->gray = calloc((size_t)t->height, (size_t)t->stride);
 	t->mask = calloc((size_t)t->height, (size_t)t->stride);
 	return t->gray && t->mask ? 0 : -ENOMEM;
@@ -39,7 +41,7 @@ static void fill_planes(struct detect_template *t, struct picture_view view)
 		const uint8_t *p = view.pixels + y * view.stride;
 		uint8_t *gray = t->gray + y * t->stride, *mask = t->mask + y * t->stride;
 
-		gray_row(p, gray, t->width);
+		kernels()->gray_row(p, gray, t->width);
 		for (int x = 0; x < t->width; x++) {
 			mask[x] = p[4 * x + 3] == 255 ? 0xff : 0;
 			gray[x] &= mask[x];
@@ -85,6 +87,34 @@ static void fill_checkpoints(struct detect_template *t)
 	}
 }
 
+static int fill_patterns(struct detect_template *t)
+{
+	size_t stride = (size_t)t->width + 1;
+	CLEANUP_FREE uint32_t *prefix = calloc((size_t)t->height + 1, stride * sizeof(*prefix));
+	struct template_planes planes = {
+		.gray = t->gray,
+		.mask = t->mask,
+		.stride = t->stride,
+		.width = t->width,
+		.height = t->height,
+		.prefix = prefix,
+		.energy = (double)moments_variance(t->whole.count, t->whole.sum, t->whole.squares) /
+			  (double)t->whole.count,
+	};
+	int r = 0;
+
+	if (!prefix)
+		return -ENOMEM;
+	for (int y = 0; y < t->height; y++)
+		for (int x = 0; x < t->width; x++)
+			prefix[(size_t)(y + 1) * stride + (size_t)x + 1] =
+				prefix[(size_t)(y + 1) * stride + (size_t)x] + prefix[(size_t)y * stride + (size_t)x + 1] -
+				prefix[(size_t)y * stride + (size_t)x] + t->gray[y * t->stride + x];
+	for (int shift = 0; shift <= BOX_SHIFT_MAX && r == 0; shift++)
+		r = pattern_set_make(&planes, shift, t->height / 3, &t->sets[shift]);
+	return r;
+}
+
 static void fill_colour(struct detect_template *t, struct picture_view view)
 {
 	int64_t sums[3], n = t->whole.count;
@@ -115,7 +145,7 @@ static int prepare(struct detect_template *t, struct picture_view view, bool red
 		free(t->mask);
 		t->mask = NULL;
 	}
-	return 0;
+	return fill_patterns(t);
 }
 
 static int prepare_reduced(struct detect_template *t, struct picture_view image, int num, int den, struct error *error)

@@ -5,6 +5,8 @@
 
 #include "daemon/detect/colour.h"
 #include "daemon/detect/detect.h"
+#include "daemon/detect/frame.h"
+#include "daemon/detect/pattern.h"
 #include "daemon/detect/score.h"
 
 /// After so many rows a window can be given up: what its remaining rows could add at most is known.
@@ -16,6 +18,9 @@ struct checkpoint {
 
 #define CHECKPOINTS_MAX 3
 
+// More than all rounding of a bound together.
+#define BOUND_SLACK 1e-9
+
 struct detect_template {
 	int source_width, source_height;
 	int width, height;    ///< after reduction
@@ -25,6 +30,7 @@ struct detect_template {
 	struct moments whole; ///< of all counted pixels
 	struct checkpoint checkpoints[CHECKPOINTS_MAX];
 	int n_checkpoints;
+	struct pattern_set sets[BOX_SHIFT_MAX + 1];  ///< by shift
 	struct mean_colour colour;
 	int hue0; ///< of its mean RGB: hues are averaged around it
 };

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Inside of detect: the inner loops, once a kind of CPU. Every set gives the same integers; where floats are compared
+/// (scan), a set may let through a little more or less than another, which only moves work, never a result.
+#ifndef CONDPROF_DETECT_KERNELS_H
+#define CONDPROF_DETECT_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/detect/score.h"
+
+/// Bytes that must be readable beyond the last one asked for, of every plane and array given to a kernel.
+#define KERNEL_PADDING 128
+
+/// Positions in a row are looked at in blocks of so many: arrays per position are written up to a multiple of it.
+#define SCAN_BLOCK 64
+
+/// Patterns looked for at once.
+#define SCAN_PATTERNS 4
+
+/// Looks for SCAN_PATTERNS patterns of small signed weights at `count` places in a row of means (place i begins at byte i).
+/// A place survives when  product * unit + rest * rest_scale > norm * norm_scale,  product being the sum of weight times
+/// mean, norm and rest what is known of the place.
+struct scan {
+	const uint8_t *means;
+	ptrdiff_t stride;
+	int rows, quads;         ///< of the patterns; a quad is four weights side by side
+	const int8_t *weights;   ///< [rows][quads][SCAN_PATTERNS][4], each within -64 to 64
+	int count;
+	float unit;
+	const float *norm[SCAN_PATTERNS], *rest[SCAN_PATTERNS];
+	float norm_scale[SCAN_PATTERNS], rest_scale[SCAN_PATTERNS];
+	uint64_t *survivors[SCAN_PATTERNS];  ///< a bit a place; those of the last block beyond count may be set too
+};
+
+struct kernels {
+	const char *name;
+	/// 8-bit gray of a row of BGRA pixels; alpha is ignored.
+	void (*gray_row)(const uint8_t *bgra, uint8_t *ret_gray, int width);
+	/// Adds the sums of `rows` rows of a window; bytes outside the mask (0 there) do not count, NULL: all do.
+	void (*window)(const uint8_t *frame, ptrdiff_t frame_stride, const uint8_t *template_, const uint8_t *mask,
+		       ptrdiff_t template_stride, int width, int rows, struct window_sums *sums);
+	/// @return whether any place survived
+	bool (*scan)(const struct scan *scan);
+	/// Sums of 2x2 bytes: ret[i] of bytes 2i and 2i + 1 of both rows.
+	void (*halve_bytes)(const uint8_t *upper, const uint8_t *lower, uint16_t *ret_sums, int count);
+	/// The same of sums; results below 65536.
+	void (*halve_sums)(const uint16_t *upper, const uint16_t *lower, uint16_t *ret_sums, int count);
+	/// (sum + 2^shift / 2) >> shift.
+	void (*means_of)(const uint16_t *sums, uint8_t *ret_means, int shift, int count);
+};
+
+/// The best set for this CPU, or the one chosen by kernels_use().
+const struct kernels *kernels(void);
+
+/// All sets this CPU can run, best first, the scalar one last. @return how many
+size_t kernels_available(const struct kernels *ret[], size_t max);
+
+/// For tests and benches: use this set from now on; NULL: the best again. Not while a search runs.
+void kernels_use(const struct kernels *set);
+
+extern const struct kernels kernels_scalar;
+#if defined(__x86_64__)
+extern const struct kernels kernels_avx2, kernels_avxvnni, kernels_avx512;
+#elif defined(__aarch64__)
+extern const struct kernels kernels_neon;
+#endif
+
+#endif

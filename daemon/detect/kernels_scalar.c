@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The inner loops in plain C: for CPUs without anything better, and what the other sets are tested against.
+#include "daemon/detect/kernels.h"
+
+static void gray_row(const uint8_t *bgra, uint8_t *ret_gray, int width)
+{
+	for (int x = 0; x < width; x++, bgra += 4)
+		ret_gray[x] = (uint8_t)((9798U * bgra[2] + 19235U * bgra[1] + 3735U * bgra[0] + 16384U) >> 15);
+}
+
+static void window_row(const uint8_t *frame, const uint8_t *template_, const uint8_t *mask, int width,
+		       struct window_sums *sums)
+{
+	uint32_t sum = 0, squares = 0, product = 0;
+
+	for (int x = 0; x < width; x++) {
+		uint32_t w = mask ? frame[x] & mask[x] : frame[x];
+		sum += w;
+		squares += w * w;
+		product += w * template_[x];
+	}
+	sums->sum += sum;
+	sums->squares += squares;
+	sums->product += product;
+}
+
+static void window(const uint8_t *frame, ptrdiff_t frame_stride, const uint8_t *template_, const uint8_t *mask,
+		   ptrdiff_t template_stride, int width, int rows, struct window_sums *sums)
+{
+	for (int y = 0; y < rows; y++)
+		window_row(frame + y * frame_stride, template_ + y * template_stride,
+			   mask ? mask + y * template_stride : NULL, width, sums);
+}
+
+static void products(const struct scan *scan, int place, int32_t ret[SCAN_PATTERNS])
+{
+	const int8_t *w = scan->weights;
+
+	for (int p = 0; p < SCAN_PATTERNS; p++)
+		ret[p] = 0;
+	for (int y = 0; y < scan->rows; y++) {
+		const uint8_t *means = scan->means + y * scan->stride + place;
+
+		for (int q = 0; q < scan->quads; q++, means += 4) {
+			for (int p = 0; p < SCAN_PATTERNS; p++, w += 4)
+				ret[p] += means[0] * w[0] + means[1] * w[1] + means[2] * w[2] + means[3] * w[3];
+		}
+	}
+}
+
+static bool scan(const struct scan *scan)
+{
+	uint64_t any = 0;
+
+	for (int block = 0; block * SCAN_BLOCK < scan->count; block++) {
+		uint64_t bits[SCAN_PATTERNS] = {0};
+
+		for (int i = 0; i < SCAN_BLOCK && block * SCAN_BLOCK + i < scan->count; i++) {
+			int place = block * SCAN_BLOCK + i;
+			int32_t product[SCAN_PATTERNS];
+
+			products(scan, place, product);
+			for (int p = 0; p < SCAN_PATTERNS; p++) {
+				float have = (float)product[p] * scan->unit + scan->rest[p][place] * scan->rest_scale[p];
+				float wanted = scan->norm[p][place] * scan->norm_scale[p];
+				bits[p] |= (uint64_t)(have > wanted) << i;
+			}
+		}
+		for (int p = 0; p < SCAN_PATTERNS; p++) {
+			scan->survivors[p][block] = bits[p];
+			any |= bits[p];
+		}
+	}
+	return any;
+}
+
+static void halve_bytes(const uint8_t *upper, const uint8_t *lower, uint16_t *ret_sums, int count)
+{
+	for (int i = 0; i < count; i++)
+		ret_sums[i] = (uint16_t)(upper[2 * i] + upper[2 * i + 1] + lower[2 * i] + lower[2 * i + 1]);
+}
+
+static void halve_sums(const uint16_t *upper, const uint16_t *lower, uint16_t *ret_sums, int count)
+{
+	for (int i = 0; i < count; i++)
+		ret_sums[i] = (uint16_t)(upper[2 * i] + upper[2 * i + 1] + lower[2 * i] + lower[2 * i + 1]);
+}
+
+static void means_of(const uint16_t *sums, uint8_t *ret_means, int shift, int count)
+{
+	for (int i = 0; i < count; i++)
+		ret_means[i] = (uint8_t)((sums[i] + (1U << shift >> 1)) >> shift);
+}
+
+const struct kernels kernels_scalar = {
+	.name = "scalar",
+	.gray_row = gray_row,
+	.window = window,
+	.scan = scan,
+	.halve_bytes = halve_bytes,
+	.halve_sums = halve_sums,
+	.means_of = means_of,
+};

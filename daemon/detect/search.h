@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Inside of detect: finding positions by score alone. Exact: a position is only left out when it cannot reach the bar.
+#ifndef CONDPROF_DETECT_SEARCH_H
+#define CONDPROF_DETECT_SEARCH_H
+
+#include "daemon/detect/frame.h"
+#include "daemon/detect/template.h"
+
+struct search {
+	const struct kernels *kernels;
+	struct detect_frame *frame;
+	const struct detect_template *template_;
+	const struct detect_query *query;
+	struct rect positions;  ///< of the left top corner
+	bool any_put_out;       ///< frame->put_out has bits
+	struct detect_result *result;  ///< for what was prepared
+	struct candidate *list; ///< NULL: only the best is wanted; else a heap of the best ones, the worst on top
+	size_t listed;
+	double bar;             ///< what a position must reach to be of any use now
+	struct candidate best;
+};
+
+/// Finds the best position not put out whose score is at least `bar`, into search->best (x -1: there is none).
+/// @return false: stopped
+bool search_best(struct search *search, double bar);
+
+/// Collects the positions not put out whose scores are at least `bar` into search->list, best first; at most
+/// SEARCH_LIST_MAX, the best ones.
+/// @return false: stopped
+bool search_list(struct search *search, double bar);
+
+/// a comes before b: the higher score, then row order.
+bool candidate_before(const struct candidate *a, const struct candidate *b);
+
+#endif
