@@ -66,14 +66,22 @@ static void *take(struct purse *purse, size_t count, size_t size)
 	return piece;
 }
 
+static void take_columns(struct column_sums *columns, struct purse *purse, size_t count)
+{
+	columns->sum = take(purse, count, sizeof(int64_t));
+	columns->squares = take(purse, count, sizeof(int64_t));
+	columns->rests = take(purse, count, sizeof(int64_t));
+	for (int i = 0; i < 3; i++)
+		columns->prefix[i] = take(purse, count, sizeof(int64_t));
+}
+
 static void take_scratch(struct detect_frame *frame, struct purse *purse)
 {
 	struct frame_scratch *scratch = &frame->scratch;
 	size_t columns = (size_t)frame->width + 2 * SCAN_BLOCK;
 
-	scratch->sum = take(purse, columns, sizeof(double));
-	scratch->squares = take(purse, columns, sizeof(double));
-	scratch->rests = take(purse, columns, sizeof(double));
+	take_columns(&scratch->all, purse, columns);
+	take_columns(&scratch->some, purse, columns);
 	for (int i = 0; i < SCAN_PATTERNS; i++) {
 		scratch->norm[i] = take(purse, columns, sizeof(float));
 		scratch->rest[i] = take(purse, columns, sizeof(float));
@@ -84,6 +92,8 @@ static void take_scratch(struct detect_frame *frame, struct purse *purse)
 		scratch->bits[i] = scratch->bits[0] + (size_t)i * scratch->bits_size / sizeof(uint64_t);
 	for (int i = 0; i < 2; i++)
 		scratch->rows[i] = take(purse, columns, sizeof(uint16_t));
+	scratch->map_words = (int)(columns / SCAN_BLOCK) + (1 << BOX_SHIFT_MAX);
+	scratch->map = take(purse, (size_t)scratch->map_words << BOX_SHIFT_MAX, sizeof(*scratch->map));
 	scratch->list = take(purse, SEARCH_LIST_MAX, sizeof(*scratch->list));
 }
 
@@ -174,8 +184,8 @@ static void make_reduced(struct detect_frame *frame)
 static void make_gray(struct detect_frame *frame)
 {
 	for (int y = 0; y < frame->height; y++)
-		kernels()->gray_row(frame->pixels.pixels + y * frame->pixels.stride, frame->gray + y * frame->gray_stride,
-			 frame->width);
+		kernels()->gray_row(frame->pixels.pixels + y * frame->pixels.stride,
+				    frame->gray + y * frame->gray_stride, frame->width);
 }
 
 // A row of sums of boxes of 1 << shift px, from what is smaller.

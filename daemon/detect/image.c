@@ -108,7 +108,8 @@ static void look(struct search *search)
 {
 	bool ended = search->query->best ? best_of_all(search) : search_best(search, wanted_score(search));
 
-	if (ended && search->best.x >= 0 && !accept(search, &search->best) && search->best.score >= wanted_score(search))
+	if (ended && search->best.x >= 0 && !accept(search, &search->best) &&
+	    search->best.score >= wanted_score(search))
 		ended = look_further(search);
 	search->result->stopped = !ended;
 }

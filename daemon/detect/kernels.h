@@ -19,20 +19,33 @@
 /// Patterns looked for at once.
 #define SCAN_PATTERNS 4
 
-/// Looks for SCAN_PATTERNS patterns of small signed weights at `count` places in a row of means (place i begins at byte i).
-/// A place survives when  product * unit + rest * rest_scale > norm * norm_scale,  product being the sum of weight times
-/// mean, norm and rest what is known of the place.
+/// Looks for SCAN_PATTERNS patterns of small signed weights at `count` places in a row of means (place i begins at byte
+/// i). A place survives when  product * unit + rest * rest_scale > norm * norm_scale,  product being the sum of weight
+/// times mean, norm and rest what is known of the place.
 struct scan {
 	const uint8_t *means;
 	ptrdiff_t stride;
-	int rows, quads;         ///< of the patterns; a quad is four weights side by side
-	const int8_t *weights;   ///< [rows][quads][SCAN_PATTERNS][4], each within -64 to 64
+	int rows, quads;       ///< of the patterns; a quad is four weights side by side
+	const int8_t *weights; ///< [rows][quads][SCAN_PATTERNS][4], each within -64 to 64
 	int count;
 	float unit;
 	const float *norm[SCAN_PATTERNS], *rest[SCAN_PATTERNS];
 	float norm_scale[SCAN_PATTERNS], rest_scale[SCAN_PATTERNS];
-	uint64_t *survivors[SCAN_PATTERNS];  ///< a bit a place; those of the last block beyond count may be set too
+	uint64_t *survivors[SCAN_PATTERNS]; ///< a bit a place; those of the last block beyond count may be set too
 };
+
+/// Sums over some rows of boxes, a column each: of the boxes' sums, their squares, and the squares of what rounding a
+/// mean left (sum - size * mean). `prefix`: scratch of the same length and one more.
+struct column_sums {
+	int64_t *sum, *squares, *rests;
+	int64_t *prefix[3];
+};
+
+/// Of a difference of sums below 2^53, more than it is off by, as a share of what is subtracted from.
+#define ROUNDING 1e-15
+
+/// Before a loop of at most four turns whose arrays must stay in registers.
+#define UNROLL _Pragma("GCC unroll 4")
 
 struct kernels {
 	const char *name;
@@ -43,6 +56,14 @@ struct kernels {
 		       ptrdiff_t template_stride, int width, int rows, struct window_sums *sums);
 	/// @return whether any place survived
 	bool (*scan)(const struct scan *scan);
+	/// Adds (sign 1) or takes away (-1) a row of `count` boxes of 1 << shift px; sums NULL: boxes of one px, whose
+	/// rests are 0 and stay untouched.
+	void (*add_boxes)(const uint8_t *means, const uint16_t *sums, int shift, int count, int sign,
+			  const struct column_sums *columns);
+	/// Of windows of width x rows boxes at `count` places: the root of the sum of squared differences from the mean
+	/// (or a little less), and the root of the sum of rests.
+	void (*norms)(const struct column_sums *columns, int width, int rows, int count, float *ret_norm,
+		      float *ret_rest);
 	/// Sums of 2x2 bytes: ret[i] of bytes 2i and 2i + 1 of both rows.
 	void (*halve_bytes)(const uint8_t *upper, const uint8_t *lower, uint16_t *ret_sums, int count);
 	/// The same of sums; results below 65536.

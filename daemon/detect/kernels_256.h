@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The inner loops in 256-bit vectors, as text: kernels_avx2.c and kernels_avxvnni.c include it with their own
 //   TARGET             the function attribute
-//   DOT(sums, u, s)    adds to each 32-bit lane four products of unsigned by signed bytes; pairs of products fit 16 bits
-//   NAME, SET          of the resulting set
+//   DOT(sums, u, s)    adds to each 32-bit lane four products of unsigned by signed bytes; pairs of products fit 16
+//   bits NAME, SET          of the resulting set
 #include <immintrin.h>
 
 #define INLINE TARGET __attribute__((always_inline)) static inline
@@ -10,7 +10,8 @@
 // 8 pixels: 3735 B + 9798 R and 19235 G + 16384 are one multiply-add each.
 INLINE __m256i gray8(const uint8_t *bgra)
 {
-	const __m256i low = _mm256_set1_epi32(0x00ff00ff), green = _mm256_set1_epi32(0xff), one = _mm256_set1_epi32(1 << 16);
+	const __m256i low = _mm256_set1_epi32(0x00ff00ff), green = _mm256_set1_epi32(0xff),
+		      one = _mm256_set1_epi32(1 << 16);
 	__m256i pixels = _mm256_loadu_si256((const __m256i *)bgra);
 	__m256i br = _mm256_and_si256(pixels, low);
 	__m256i g1 = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(pixels, 8), green), one);
@@ -48,8 +49,10 @@ INLINE void window_add(__m256i w, __m256i t, struct window_lanes *sums)
 	__m256i t0 = _mm256_unpacklo_epi8(t, zero), t1 = _mm256_unpackhi_epi8(t, zero);
 
 	sums->sum = _mm256_add_epi64(sums->sum, _mm256_sad_epu8(w, zero));
-	sums->squares = _mm256_add_epi32(sums->squares, _mm256_add_epi32(_mm256_madd_epi16(w0, w0), _mm256_madd_epi16(w1, w1)));
-	sums->product = _mm256_add_epi32(sums->product, _mm256_add_epi32(_mm256_madd_epi16(w0, t0), _mm256_madd_epi16(w1, t1)));
+	sums->squares =
+		_mm256_add_epi32(sums->squares, _mm256_add_epi32(_mm256_madd_epi16(w0, w0), _mm256_madd_epi16(w1, w1)));
+	sums->product =
+		_mm256_add_epi32(sums->product, _mm256_add_epi32(_mm256_madd_epi16(w0, t0), _mm256_madd_epi16(w1, t1)));
 }
 
 INLINE void window_step(const uint8_t *frame, const uint8_t *template_, const uint8_t *mask, struct window_lanes *sums)
@@ -128,8 +131,8 @@ TARGET static void window(const uint8_t *frame, ptrdiff_t frame_stride, const ui
 // Lane i gets the four bytes that begin at byte i.
 INLINE __m256i quads_at(const uint8_t *bytes)
 {
-	const __m256i order = _mm256_broadcastsi128_si256(
-		_mm_setr_epi8(0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6));
+	const __m256i order =
+		_mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6));
 	__m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)bytes)),
 					       _mm_loadu_si128((const __m128i *)(bytes + 4)), 1);
 
@@ -154,24 +157,25 @@ INLINE uint64_t scan_places(const struct scan *scan, int place, int p_shift, uin
 	const int8_t *w = scan->weights;
 	uint64_t any = 0;
 
-	for (int p = 0; p < SCAN_PATTERNS; p++)
-		sums[p][0] = sums[p][1] = _mm256_setzero_si256();
+	UNROLL for (int p = 0; p < SCAN_PATTERNS; p++) sums[p][0] = sums[p][1] = _mm256_setzero_si256();
 	for (int y = 0; y < scan->rows; y++) {
 		const uint8_t *means = scan->means + y * scan->stride + place;
 
-		for (int q = 0; q < scan->quads; q++, means += 4) {
+		for (int q = 0; q < scan->quads; q++, means += 4, w += 4 * SCAN_PATTERNS) {
 			__m256i a = quads_at(means), b = quads_at(means + 8);
 
-			for (int p = 0; p < SCAN_PATTERNS; p++, w += 4) {
+			UNROLL for (int p = 0; p < SCAN_PATTERNS; p++)
+			{
 				int32_t quad;
-				__builtin_memcpy(&quad, w, 4);
+				__builtin_memcpy(&quad, w + 4 * (ptrdiff_t)p, 4);
 				__m256i weight = _mm256_set1_epi32(quad);
 				sums[p][0] = DOT(sums[p][0], a, weight);
 				sums[p][1] = DOT(sums[p][1], b, weight);
 			}
 		}
 	}
-	for (int p = 0; p < SCAN_PATTERNS; p++) {
+	UNROLL for (int p = 0; p < SCAN_PATTERNS; p++)
+	{
 		uint64_t found = survivors(scan, p, place, sums[p][0]) | survivors(scan, p, place + 8, sums[p][1]) << 8;
 		bits[p] |= found << p_shift;
 		any |= found;
@@ -194,6 +198,84 @@ TARGET static bool scan(const struct scan *scan)
 	return any;
 }
 
+INLINE void add_to(int64_t *sums, __m256i what, bool more)
+{
+	__m256i old = _mm256_loadu_si256((const __m256i *)sums);
+
+	_mm256_storeu_si256((__m256i *)sums, more ? _mm256_add_epi64(old, what) : _mm256_sub_epi64(old, what));
+}
+
+INLINE void add_boxes_signed(const uint8_t *means, const uint16_t *sums, int shift, int count, bool more,
+			     const struct column_sums *columns)
+{
+	const __m128i by = _mm_cvtsi32_si128(shift);
+
+	for (int i = 0; i < count; i += 4) {
+		int32_t four;
+		__builtin_memcpy(&four, means + i, 4);
+		__m256i mean = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(four));
+		__m256i sum = sums ? _mm256_cvtepu16_epi64(_mm_loadl_epi64((const __m128i *)(sums + i))) : mean;
+
+		add_to(columns->sum + i, sum, more);
+		add_to(columns->squares + i, _mm256_mul_epu32(sum, sum), more);
+		if (sums) {
+			__m256i rest = _mm256_sub_epi64(sum, _mm256_sll_epi64(mean, by));
+			add_to(columns->rests + i, _mm256_mul_epi32(rest, rest), more);
+		}
+	}
+}
+
+TARGET static void add_boxes(const uint8_t *means, const uint16_t *sums, int shift, int count, int sign,
+			     const struct column_sums *columns)
+{
+	if (sums && sign > 0)
+		add_boxes_signed(means, sums, shift, count, true, columns);
+	else if (sums)
+		add_boxes_signed(means, sums, shift, count, false, columns);
+	else
+		add_boxes_signed(means, NULL, shift, count, sign > 0, columns);
+}
+
+INLINE void add_up(const int64_t *columns, int count, int64_t *ret_prefix)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < count; i++) {
+		ret_prefix[i] = sum;
+		sum += columns[i];
+	}
+	ret_prefix[count] = sum;
+}
+
+// Integers from 0 to 2^52 as doubles, by way of the mantissa.
+INLINE __m256d windows(const int64_t *prefix, int width)
+{
+	const __m256i magic = _mm256_set1_epi64x(0x4330000000000000);
+	__m256i sums = _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *)(prefix + width)),
+					_mm256_loadu_si256((const __m256i *)prefix));
+
+	return _mm256_sub_pd(_mm256_castsi256_pd(_mm256_or_si256(sums, magic)), _mm256_castsi256_pd(magic));
+}
+
+TARGET static void norms(const struct column_sums *columns, int width, int rows, int count, float *ret_norm,
+			 float *ret_rest)
+{
+	const __m256d zero = _mm256_setzero_pd(), n = _mm256_set1_pd((double)width * rows);
+	const __m256d rounding = _mm256_set1_pd(ROUNDING);
+
+	add_up(columns->sum, count + width - 1, columns->prefix[0]);
+	add_up(columns->squares, count + width - 1, columns->prefix[1]);
+	add_up(columns->rests, count + width - 1, columns->prefix[2]);
+	for (int i = 0; i < count; i += 4) {
+		__m256d sum = windows(columns->prefix[0] + i, width), squares = windows(columns->prefix[1] + i, width);
+		__m256d less = _mm256_div_pd(_mm256_mul_pd(sum, sum), n);
+		__m256d variance = _mm256_sub_pd(_mm256_sub_pd(squares, less), _mm256_mul_pd(squares, rounding));
+
+		_mm_storeu_ps(ret_norm + i, _mm256_cvtpd_ps(_mm256_sqrt_pd(_mm256_max_pd(variance, zero))));
+		_mm_storeu_ps(ret_rest + i, _mm256_cvtpd_ps(_mm256_sqrt_pd(windows(columns->prefix[2] + i, width))));
+	}
+}
+
 TARGET static void halve_bytes(const uint8_t *upper, const uint8_t *lower, uint16_t *ret_sums, int count)
 {
 	const __m256i ones = _mm256_set1_epi8(1);
@@ -208,7 +290,8 @@ TARGET static void halve_bytes(const uint8_t *upper, const uint8_t *lower, uint1
 // Sums of 8x8 boxes stay below 2^15, so that signed products are fine.
 INLINE __m256i halved(const uint16_t *upper, const uint16_t *lower)
 {
-	__m256i rows = _mm256_add_epi16(_mm256_loadu_si256((const __m256i *)upper), _mm256_loadu_si256((const __m256i *)lower));
+	__m256i rows = _mm256_add_epi16(_mm256_loadu_si256((const __m256i *)upper),
+					_mm256_loadu_si256((const __m256i *)lower));
 
 	return _mm256_madd_epi16(rows, _mm256_set1_epi16(1));
 }
@@ -240,6 +323,8 @@ const struct kernels SET = {
 	.gray_row = gray_row,
 	.window = window,
 	.scan = scan,
+	.add_boxes = add_boxes,
+	.norms = norms,
 	.halve_bytes = halve_bytes,
 	.halve_sums = halve_sums,
 	.means_of = means_of,

@@ -5,13 +5,14 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 #define INLINE TARGET __attribute__((always_inline)) static inline
 
 // 16 pixels: 3735 B + 9798 R and 19235 G + 16384 are one multiply-add each.
 INLINE __m512i gray16(const uint8_t *bgra)
 {
-	const __m512i low = _mm512_set1_epi32(0x00ff00ff), green = _mm512_set1_epi32(0xff), one = _mm512_set1_epi32(1 << 16);
+	const __m512i low = _mm512_set1_epi32(0x00ff00ff), green = _mm512_set1_epi32(0xff),
+		      one = _mm512_set1_epi32(1 << 16);
 	__m512i pixels = _mm512_loadu_si512(bgra);
 	__m512i br = _mm512_and_si512(pixels, low);
 	// (pixels >> 8 & 0xff) | 1 << 16
@@ -33,7 +34,7 @@ TARGET static void gray_row(const uint8_t *bgra, uint8_t *ret_gray, int width)
 }
 
 struct window_lanes {
-	__m512i sum, squares, product;  ///< the last two of value - 128
+	__m512i sum, squares, product; ///< the last two of value - 128
 };
 
 INLINE void window_step(const uint8_t *frame, const uint8_t *template_, const uint8_t *mask, __mmask64 lanes,
@@ -105,8 +106,7 @@ TARGET static void window(const uint8_t *frame, ptrdiff_t frame_stride, const ui
 INLINE __m512i quads_at(const uint8_t *bytes)
 {
 	const __m512i spread = _mm512_setr_epi32(0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6);
-	const __m512i order = _mm512_broadcast_i32x4(
-		_mm_setr_epi8(0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6));
+	const __m512i order = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6));
 	__m512i all = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)bytes));
 
 	return _mm512_shuffle_epi8(_mm512_permutexvar_epi32(spread, all), order);
@@ -125,40 +125,40 @@ INLINE __mmask16 survivors(const struct scan *scan, int p, int place, __m512i pr
 	__m512 have = _mm512_mul_ps(_mm512_cvtepi32_ps(product), _mm512_set1_ps(scan->unit));
 
 	have = _mm512_fmadd_ps(_mm512_loadu_ps(scan->rest[p] + place), _mm512_set1_ps(scan->rest_scale[p]), have);
-	return _mm512_cmp_ps_mask(have,
-				  _mm512_mul_ps(_mm512_loadu_ps(scan->norm[p] + place), _mm512_set1_ps(scan->norm_scale[p])),
-				  _CMP_GT_OQ);
+	return _mm512_cmp_ps_mask(
+		have, _mm512_mul_ps(_mm512_loadu_ps(scan->norm[p] + place), _mm512_set1_ps(scan->norm_scale[p])),
+		_CMP_GT_OQ);
 }
 
-// Four vectors of places, four patterns: each load of means serves four products, and so does each of weights.
-INLINE uint64_t scan_block(const struct scan *scan, int block)
+// Up to four vectors of places, four patterns: each load of means serves four products, and each of weights as many as
+// there are vectors.
+INLINE uint64_t scan_places(const struct scan *scan, int place, int vectors, uint64_t bits[SCAN_PATTERNS])
 {
-	__m512i sums[SCAN_PATTERNS][4];
+	__m512i sums[SCAN_PATTERNS][4], m[4];
 	const int8_t *w = scan->weights;
 	uint64_t any = 0;
 
-	for (int p = 0; p < SCAN_PATTERNS; p++)
-		for (int v = 0; v < 4; v++)
-			sums[p][v] = _mm512_setzero_si512();
+	UNROLL for (int p = 0; p < SCAN_PATTERNS; p++) UNROLL for (int v = 0; v < vectors; v++) sums[p][v] =
+		_mm512_setzero_si512();
 	for (int y = 0; y < scan->rows; y++) {
-		const uint8_t *means = scan->means + y * scan->stride + block * SCAN_BLOCK;
+		const uint8_t *means = scan->means + y * scan->stride + place;
 
-		for (int q = 0; q < scan->quads; q++, means += 4) {
-			__m512i m[4] = {quads_at(means), quads_at(means + 16), quads_at(means + 32), quads_at(means + 48)};
-
-			for (int p = 0; p < SCAN_PATTERNS; p++, w += 4) {
-				__m512i weight = weights_at(w);
-				for (int v = 0; v < 4; v++)
-					sums[p][v] = _mm512_dpbusd_epi32(sums[p][v], m[v], weight);
+		for (int q = 0; q < scan->quads; q++, means += 4, w += 4 * SCAN_PATTERNS) {
+			UNROLL for (int v = 0; v < vectors; v++) m[v] = quads_at(means + 16 * (ptrdiff_t)v);
+			UNROLL for (int p = 0; p < SCAN_PATTERNS; p++)
+			{
+				__m512i weight = weights_at(w + 4 * (ptrdiff_t)p);
+				UNROLL for (int v = 0; v < vectors; v++) sums[p][v] =
+					_mm512_dpbusd_epi32(sums[p][v], m[v], weight);
 			}
 		}
 	}
-	for (int p = 0; p < SCAN_PATTERNS; p++) {
-		uint64_t bits = 0;
-		for (int v = 0; v < 4; v++)
-			bits |= (uint64_t)survivors(scan, p, block * SCAN_BLOCK + 16 * v, sums[p][v]) << (16 * v);
-		scan->survivors[p][block] = bits;
-		any |= bits;
+	UNROLL for (int p = 0; p < SCAN_PATTERNS; p++)
+	{
+		bits[p] = 0;
+		UNROLL for (int v = 0; v < vectors; v++) bits[p] |=
+			(uint64_t)survivors(scan, p, place + 16 * v, sums[p][v]) << (16 * v);
+		any |= bits[p];
 	}
 	return any;
 }
@@ -167,9 +167,91 @@ TARGET static bool scan(const struct scan *scan)
 {
 	uint64_t any = 0;
 
-	for (int block = 0; block * SCAN_BLOCK < scan->count; block++)
-		any |= scan_block(scan, block);
+	for (int block = 0; block * SCAN_BLOCK < scan->count; block++) {
+		int place = block * SCAN_BLOCK, left = scan->count - place;
+		uint64_t bits[SCAN_PATTERNS];
+
+		if (left > 32)
+			any |= scan_places(scan, place, 4, bits);
+		else if (left > 16)
+			any |= scan_places(scan, place, 2, bits);
+		else
+			any |= scan_places(scan, place, 1, bits);
+		for (int p = 0; p < SCAN_PATTERNS; p++)
+			scan->survivors[p][block] = bits[p];
+	}
 	return any;
+}
+
+INLINE void add_to(int64_t *sums, __m512i what, bool more)
+{
+	__m512i old = _mm512_loadu_si512(sums);
+
+	_mm512_storeu_si512(sums, more ? _mm512_add_epi64(old, what) : _mm512_sub_epi64(old, what));
+}
+
+INLINE void add_boxes_signed(const uint8_t *means, const uint16_t *sums, int shift, int count, bool more,
+			     const struct column_sums *columns)
+{
+	const __m128i by = _mm_cvtsi32_si128(shift);
+
+	for (int i = 0; i < count; i += 8) {
+		__m512i mean = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(means + i)));
+		__m512i sum = sums ? _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)(sums + i))) : mean;
+
+		add_to(columns->sum + i, sum, more);
+		add_to(columns->squares + i, _mm512_mul_epu32(sum, sum), more);
+		if (sums) {
+			__m512i rest = _mm512_sub_epi64(sum, _mm512_sll_epi64(mean, by));
+			add_to(columns->rests + i, _mm512_mul_epi32(rest, rest), more);
+		}
+	}
+}
+
+TARGET static void add_boxes(const uint8_t *means, const uint16_t *sums, int shift, int count, int sign,
+			     const struct column_sums *columns)
+{
+	if (sums && sign > 0)
+		add_boxes_signed(means, sums, shift, count, true, columns);
+	else if (sums)
+		add_boxes_signed(means, sums, shift, count, false, columns);
+	else
+		add_boxes_signed(means, NULL, shift, count, sign > 0, columns);
+}
+
+INLINE void add_up(const int64_t *columns, int count, int64_t *ret_prefix)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < count; i++) {
+		ret_prefix[i] = sum;
+		sum += columns[i];
+	}
+	ret_prefix[count] = sum;
+}
+
+INLINE __m512d windows(const int64_t *prefix, int width)
+{
+	return _mm512_cvtepi64_pd(_mm512_sub_epi64(_mm512_loadu_si512(prefix + width), _mm512_loadu_si512(prefix)));
+}
+
+TARGET static void norms(const struct column_sums *columns, int width, int rows, int count, float *ret_norm,
+			 float *ret_rest)
+{
+	const __m512d zero = _mm512_setzero_pd(), n = _mm512_set1_pd(1 / ((double)width * rows) * (1 + ROUNDING));
+	const __m512d rounding = _mm512_set1_pd(ROUNDING);
+
+	add_up(columns->sum, count + width - 1, columns->prefix[0]);
+	add_up(columns->squares, count + width - 1, columns->prefix[1]);
+	add_up(columns->rests, count + width - 1, columns->prefix[2]);
+	for (int i = 0; i < count; i += 8) {
+		__m512d sum = windows(columns->prefix[0] + i, width), squares = windows(columns->prefix[1] + i, width);
+		__m512d less = _mm512_fmadd_pd(squares, rounding, _mm512_mul_pd(_mm512_mul_pd(sum, sum), n));
+		__m512d variance = _mm512_max_pd(_mm512_sub_pd(squares, less), zero);
+
+		_mm256_storeu_ps(ret_norm + i, _mm512_cvtpd_ps(_mm512_sqrt_pd(variance)));
+		_mm256_storeu_ps(ret_rest + i, _mm512_cvtpd_ps(_mm512_sqrt_pd(windows(columns->prefix[2] + i, width))));
+	}
 }
 
 TARGET static void halve_bytes(const uint8_t *upper, const uint8_t *lower, uint16_t *ret_sums, int count)
@@ -210,6 +292,8 @@ const struct kernels kernels_avx512 = {
 	.gray_row = gray_row,
 	.window = window,
 	.scan = scan,
+	.add_boxes = add_boxes,
+	.norms = norms,
 	.halve_bytes = halve_bytes,
 	.halve_sums = halve_sums,
 	.means_of = means_of,

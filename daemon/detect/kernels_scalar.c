@@ -2,6 +2,8 @@
 // The inner loops in plain C: for CPUs without anything better, and what the other sets are tested against.
 #include "daemon/detect/kernels.h"
 
+#include <math.h>
+
 static void gray_row(const uint8_t *bgra, uint8_t *ret_gray, int width)
 {
 	for (int x = 0; x < width; x++, bgra += 4)
@@ -61,7 +63,8 @@ static bool scan(const struct scan *scan)
 
 			products(scan, place, product);
 			for (int p = 0; p < SCAN_PATTERNS; p++) {
-				float have = (float)product[p] * scan->unit + scan->rest[p][place] * scan->rest_scale[p];
+				float have =
+					(float)product[p] * scan->unit + scan->rest[p][place] * scan->rest_scale[p];
 				float wanted = scan->norm[p][place] * scan->norm_scale[p];
 				bits[p] |= (uint64_t)(have > wanted) << i;
 			}
@@ -72,6 +75,41 @@ static bool scan(const struct scan *scan)
 		}
 	}
 	return any;
+}
+
+static void add_boxes(const uint8_t *means, const uint16_t *sums, int shift, int count, int sign,
+		      const struct column_sums *columns)
+{
+	for (int i = 0; i < count; i++) {
+		int64_t sum = sums ? sums[i] : means[i], rest = sum - ((int64_t)means[i] << shift);
+		columns->sum[i] += sign * sum;
+		columns->squares[i] += sign * sum * sum;
+		if (sums)
+			columns->rests[i] += sign * rest * rest;
+	}
+}
+
+static void norms(const struct column_sums *columns, int width, int rows, int count, float *ret_norm, float *ret_rest)
+{
+	int64_t sum = 0, squares = 0, rests = 0;
+	double n = (double)width * rows;
+
+	for (int i = 0; i < width - 1; i++) {
+		sum += columns->sum[i];
+		squares += columns->squares[i];
+		rests += columns->rests[i];
+	}
+	for (int i = 0; i < count; i++) {
+		sum += columns->sum[i + width - 1];
+		squares += columns->squares[i + width - 1];
+		rests += columns->rests[i + width - 1];
+		double all = (double)squares, variance = all - (double)sum * (double)sum / n - all * ROUNDING;
+		ret_norm[i] = (float)sqrt(variance > 0 ? variance : 0);
+		ret_rest[i] = (float)sqrt((double)rests);
+		sum -= columns->sum[i];
+		squares -= columns->squares[i];
+		rests -= columns->rests[i];
+	}
 }
 
 static void halve_bytes(const uint8_t *upper, const uint8_t *lower, uint16_t *ret_sums, int count)
@@ -97,6 +135,8 @@ const struct kernels kernels_scalar = {
 	.gray_row = gray_row,
 	.window = window,
 	.scan = scan,
+	.add_boxes = add_boxes,
+	.norms = norms,
 	.halve_bytes = halve_bytes,
 	.halve_sums = halve_sums,
 	.means_of = means_of,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Making the patterns of a template: see pattern.h. Once a session, in doubles; every inexactness is on the safe side of
-// BOUND_SLACK or measured (pattern.error).
+// Making the patterns of a template: see pattern.h. Once a session, in doubles; every inexactness is on the safe side
+// of BOUND_SLACK or measured (pattern.error).
 #include "daemon/detect/pattern.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include "daemon/detect/template.h"
 #include "proto/base.h"
 
-#define WEIGHT_MAX 62  ///< and two more by making the sum 0
-#define BOXES_MAX 32768  ///< products of a place must fit 32 bits
+#define WEIGHT_MAX 62   ///< and two more by making the sum 0
+#define BOXES_MAX 32768 ///< products of a place must fit 32 bits
 
 double pattern_cosine(const struct pattern *pattern, double bar)
 {
@@ -177,14 +177,16 @@ static void place_weights(struct pattern_set *set, int phase, const int *rounded
 			// Side 1: the four patterns are one, a row lower each.
 			for (int p = set->shift ? lane : 0; p <= (set->shift ? lane : SCAN_PATTERNS - 1); p++) {
 				size_t row = (size_t)(group * set->scan_rows + j + (set->shift ? 0 : p));
-				set->weights[((row * (size_t)set->quads + (size_t)i / 4) * SCAN_PATTERNS + (size_t)p) * 4 +
+				set->weights[((row * (size_t)set->quads + (size_t)i / 4) * SCAN_PATTERNS + (size_t)p) *
+						     4 +
 					     (size_t)i % 4] = (int8_t)rounded[j * set->columns + i];
 			}
 		}
 	}
 }
 
-static void fill_pattern(const struct template_planes *t, struct pattern_set *set, int phase, double *vector, int *rounded)
+static void fill_pattern(const struct template_planes *t, struct pattern_set *set, int phase, double *vector,
+			 int *rounded)
 {
 	struct pattern *pattern = &set->patterns[phase];
 	int n = set->columns * set->rows;
@@ -222,6 +224,7 @@ int pattern_set_make(const struct template_planes *planes, int shift, int rows, 
 	set.quads = (set.columns + 3) / 4;
 	set.scan_rows = set.rows + (shift ? 0 : SCAN_PATTERNS - 1);
 	set.groups = MAX(phases / SCAN_PATTERNS, 1);
+	set.worth = MAX(2, (set.scan_rows * set.quads * 4 + set.rows * (SCAN_BLOCK + set.columns) / set.groups) / 100);
 	CLEANUP_FREE double *vector = calloc(n, sizeof(*vector));
 	CLEANUP_FREE int *rounded = calloc(n, sizeof(*rounded));
 	set.patterns = calloc((size_t)phases, sizeof(*set.patterns));

@@ -15,9 +15,6 @@ bool candidate_before(const struct candidate *a, const struct candidate *b)
 	return a->y != b->y ? a->y < b->y : a->x < b->x;
 }
 
-// Of a difference of sums below 2^53, more than it is off by, as a share of what is subtracted.
-#define ROUNDING 1e-15
-
 // More than floats are off by in the scan kernels.
 #define FLOAT_SLACK 1e-5
 
@@ -81,24 +78,20 @@ static bool is_put_out(const struct search *search, int x, int y)
 	return search->any_put_out && (frame->put_out[y * frame->put_out_stride + x / 64] >> (x % 64)) & 1;
 }
 
-// Whether a window whose first rows gave `sums` can still reach the bar: the bound of pattern.h, with rows for boxes.
-static bool can_reach(const struct checkpoint *at, const struct window_sums *sums, double bar)
+// What a checkpoint asks of its rows' cosine, squared, at a bar; 0: nothing can be ruled out there.
+static double checkpoint_asks(const struct checkpoint *at, double bar)
 {
-	const struct moments *t = &at->part;
-	__int128 covariance = (__int128)t->count * sums->product - (__int128)t->sum * sums->sum;
-	double wanted, tv, wv, c;
+	double wanted = bar > 0 ? (bar * bar - (1 - at->share)) / at->share - BOUND_SLACK : 0;
 
-	if (bar <= 0)
-		return true;
-	wanted = (bar * bar - (1 - at->share)) / at->share - BOUND_SLACK;
-	if (wanted <= 0)
-		return true;
-	if (covariance <= 0)
-		return false;
-	c = (double)covariance;
-	tv = (double)moments_variance(t->count, t->sum, t->squares);
-	wv = (double)moments_variance(t->count, sums->sum, sums->squares);
-	return c * c >= wanted * tv * wv;
+	return wanted > 0 ? wanted : 0;
+}
+
+// Whether a window whose first rows gave `sums` can still reach the bar: the bound of pattern.h, with rows for boxes.
+static bool can_reach(const struct checkpoint *at, const struct window_sums *sums, double asked)
+{
+	double c = score_covariance(&at->part, sums);
+
+	return c > 0 && c * c >= asked * at->variance * score_variance(&at->part, sums);
 }
 
 static void look_at(struct search *search, int x, int y)
@@ -112,12 +105,16 @@ static void look_at(struct search *search, int x, int y)
 	if (is_put_out(search, x, y))
 		return;
 	for (int i = 0; i <= t->n_checkpoints; i++) {
-		int end = i < t->n_checkpoints ? t->checkpoints[i].rows : t->height;
+		const struct checkpoint *at = i < t->n_checkpoints ? &t->checkpoints[i] : NULL;
+		double asked = at ? checkpoint_asks(at, search->bar) : 0;
+		int end = at ? at->rows : t->height;
+		if (at && asked <= 0)
+			continue;
 		search->kernels->window(window + row * search->frame->gray_stride, search->frame->gray_stride,
-				  t->gray + row * t->stride, t->mask ? t->mask + row * t->stride : NULL, t->stride, t->width,
-				  end - row, &sums);
+					t->gray + row * t->stride, t->mask ? t->mask + row * t->stride : NULL,
+					t->stride, t->width, end - row, &sums);
 		row = end;
-		if (i < t->n_checkpoints && !can_reach(&t->checkpoints[i], &sums, search->bar))
+		if (at && !can_reach(at, &sums, asked))
 			return;
 	}
 	candidate.score = score_of(&t->whole, &sums);
@@ -145,84 +142,68 @@ static bool look_everywhere(struct search *search)
 	return true;
 }
 
-// ---- a row of positions at once -----------------------------------------------------------------------------------
+// ---- many positions at once -----------------------------------------------------------------------------------------
 
-/// The boxes of one size that the windows of a search are made of.
+// Positions are looked at in strips: the rows of one row of the coarsest boxes used. Which of them are still in
+// question is a map of bits, a row of words each, bit x the position x of the frame.
+
+/// The boxes of one size.
 struct boxes {
 	const uint8_t *means;
-	ptrdiff_t means_stride;
-	const uint16_t *sums;  ///< NULL: means are sums (side 1)
-	ptrdiff_t sums_stride;
+	const uint16_t *sums; ///< NULL: means are sums (side 1)
+	ptrdiff_t stride;     ///< elements, of both
 };
 
-/// A scan in progress: running sums over the pattern's rows, a column each.
-struct sweep {
+static struct boxes boxes_of(const struct detect_frame *frame, int shift)
+{
+	const struct level *level = &frame->levels[shift];
+
+	return shift ? (struct boxes){level->means, level->sums, level->stride}
+		     : (struct boxes){frame->gray, NULL, frame->gray_stride};
+}
+
+/// One kind of bound applied to some places (box columns) of one row of boxes.
+struct stage {
 	const struct pattern_set *set;
 	struct boxes boxes;
-	int left, count;   ///< places: box columns of positions
-	int columns;       ///< of running sums
-	int next;          ///< the box row whose places' sums the running sums stand for
+	int left, count;                   ///< places
+	const struct column_sums *columns; ///< running sums over the pattern's rows
+	int next;                          ///< the box row after the one the running sums stand for
 };
 
-static void add_box_row(const struct search *search, const struct sweep *sweep, int row, double sign)
+static ptrdiff_t box_at(const struct stage *stage, int row)
 {
-	const struct frame_scratch *scratch = &search->frame->scratch;
-	int first = sweep->left + sweep->set->first + sweep->set->column, shift = 2 * sweep->set->shift;
-	const uint8_t *means = sweep->boxes.means + row * sweep->boxes.means_stride + first;
-	const uint16_t *sums = sweep->boxes.sums ? sweep->boxes.sums + row * sweep->boxes.sums_stride + first : NULL;
+	const struct pattern_set *set = stage->set;
 
-	for (int i = 0; i < sweep->columns; i++) {
-		int sum = sums ? sums[i] : means[i], rest = sum - (means[i] << shift);
-		scratch->sum[i] += sign * sum;
-		scratch->squares[i] += sign * ((double)sum * sum);
-		scratch->rests[i] += sign * (rest * rest);
-	}
+	return (row + set->first + set->row) * stage->boxes.stride + stage->left + set->first + set->column;
 }
 
-// Moves the running sums to the places of box row `row`.
-static void sweep_to(const struct search *search, struct sweep *sweep, int row)
+static void add_boxes(const struct search *search, const struct stage *stage, int row, int sign)
 {
-	const struct frame_scratch *scratch = &search->frame->scratch;
-	const struct pattern_set *set = sweep->set;
+	ptrdiff_t at = box_at(stage, row);
 
-	if (row == sweep->next - 1)
-		return;
-	if (row != sweep->next) {
-		memset(scratch->sum, 0, (size_t)sweep->columns * sizeof(*scratch->sum));
-		memset(scratch->squares, 0, (size_t)sweep->columns * sizeof(*scratch->squares));
-		memset(scratch->rests, 0, (size_t)sweep->columns * sizeof(*scratch->rests));
+	search->kernels->add_boxes(stage->boxes.means + at, stage->boxes.sums ? stage->boxes.sums + at : NULL,
+				   2 * stage->set->shift, stage->count + stage->set->columns - 1, sign, stage->columns);
+}
+
+// Norms of the places of box row `row`.
+static void fill_norms(const struct search *search, struct stage *stage, int row, float *ret_norm, float *ret_rest)
+{
+	const struct pattern_set *set = stage->set;
+	size_t size = (size_t)(stage->count + set->columns - 1) * sizeof(double);
+
+	if (row == stage->next) {
+		add_boxes(search, stage, row + set->rows - 1, 1);
+		add_boxes(search, stage, row - 1, -1);
+	} else if (row != stage->next - 1) {
+		memset(stage->columns->sum, 0, size);
+		memset(stage->columns->squares, 0, size);
+		memset(stage->columns->rests, 0, size);
 		for (int j = 0; j < set->rows; j++)
-			add_box_row(search, sweep, row + set->first + set->row + j, 1);
-	} else {
-		add_box_row(search, sweep, row + set->first + set->row + set->rows - 1, 1);
-		add_box_row(search, sweep, row + set->first + set->row - 1, -1);
+			add_boxes(search, stage, row + j, 1);
 	}
-	sweep->next = row + 1;
-}
-
-// Norms of the places of a row, from the running sums: everything is an integer below 2^53 until the division.
-static void fill_norms(const struct search *search, const struct sweep *sweep, float *ret_norm, float *ret_rest)
-{
-	const struct frame_scratch *scratch = &search->frame->scratch;
-	int width = sweep->set->columns;
-	double n = (double)width * sweep->set->rows, sum = 0, squares = 0, rests = 0;
-
-	for (int i = 0; i < width - 1; i++) {
-		sum += scratch->sum[i];
-		squares += scratch->squares[i];
-		rests += scratch->rests[i];
-	}
-	for (int i = 0; i < sweep->count; i++) {
-		sum += scratch->sum[i + width - 1];
-		squares += scratch->squares[i + width - 1];
-		rests += scratch->rests[i + width - 1];
-		double variance = squares - sum * sum / n - squares * ROUNDING;
-		ret_norm[i] = (float)sqrt(variance > 0 ? variance : 0);
-		ret_rest[i] = (float)sqrt(rests);
-		sum -= scratch->sum[i];
-		squares -= scratch->squares[i];
-		rests -= scratch->rests[i];
-	}
+	stage->next = row + 1;
+	search->kernels->norms(stage->columns, set->columns, set->rows, stage->count, ret_norm, ret_rest);
 }
 
 // What the patterns of a group ask for at the bar as it is now. False: nothing can be ruled out in one of them.
@@ -240,122 +221,280 @@ static bool set_bars(const struct search *search, const struct pattern_set *set,
 	return true;
 }
 
-static void look_at_bits(struct search *search, const struct sweep *sweep, const uint64_t *bits, int y, int phase_x)
+// The scan of a stage at box row `row`, but for the group: with norms and places.
+static struct scan prepare_scan(const struct search *search, struct stage *stage, int row)
 {
-	const struct rect *positions = &search->positions;
-	int words = (sweep->count + SCAN_BLOCK - 1) / SCAN_BLOCK;
-
-	if (y < positions->top || y >= positions->bottom)
-		return;
-	for (int word = 0; word < words; word++) {
-		for (uint64_t left = bits[word]; left; left &= left - 1) {
-			int place = sweep->left + word * 64 + __builtin_ctzll(left);
-			int x = (place << sweep->set->shift) + phase_x;
-			if (x >= positions->left && x < positions->right)
-				look_at(search, x, y);
-		}
-	}
-}
-
-static void scan_group(struct search *search, struct sweep *sweep, int row, int group, struct scan *scan)
-{
-	const struct pattern_set *set = sweep->set;
-	int side = 1 << set->shift;
-	size_t size = (size_t)set->scan_rows * (size_t)set->quads * SCAN_PATTERNS * 4;
-
-	scan->weights = set->weights + (size_t)group * size;
-	if (!set_bars(search, set, group, scan))
-		memset(search->frame->scratch.bits[0], 0xff, search->frame->scratch.bits_size * SCAN_PATTERNS);
-	else if (!search->kernels->scan(scan))
-		return;
-	for (int p = 0; p < SCAN_PATTERNS; p++) {
-		int phase = group * SCAN_PATTERNS + p;
-		if (set->shift)
-			look_at_bits(search, sweep, scan->survivors[p], row * side + phase / side, phase % side);
-		else
-			look_at_bits(search, sweep, scan->survivors[p], row + p, 0);
-	}
-}
-
-// One row of boxes, or four rows of positions where a box is a pixel.
-static void scan_row(struct search *search, struct sweep *sweep, int row)
-{
-	const struct pattern_set *set = sweep->set;
+	const struct pattern_set *set = stage->set;
 	const struct frame_scratch *scratch = &search->frame->scratch;
-	int last = ((search->positions.bottom - 1) >> set->shift);
+	int last = (search->positions.bottom - 1) >> set->shift;
 	struct scan scan = {
-		.means = sweep->boxes.means + (row + set->first + set->row) * sweep->boxes.means_stride + sweep->left +
-			 set->first + set->column,
-		.stride = sweep->boxes.means_stride,
+		.means = stage->boxes.means + box_at(stage, row),
+		.stride = stage->boxes.stride,
 		.rows = set->scan_rows,
 		.quads = set->quads,
-		.count = sweep->count,
+		.count = stage->count,
 		.unit = (float)(1 << 2 * set->shift),
 	};
 
 	for (int p = 0; p < SCAN_PATTERNS; p++) {
-		int norms = set->shift ? 0 : p;
+		int norms = set->shift ? 0 : p; // side 1: the patterns stand for four rows of positions
 		scan.norm[p] = scratch->norm[norms];
 		scan.rest[p] = scratch->rest[norms];
 		scan.survivors[p] = scratch->bits[p];
-		if (norms < p || row + norms > last)
+		if (norms == p && row + norms <= last)
+			fill_norms(search, stage, row + norms, scratch->norm[norms], scratch->rest[norms]);
+	}
+	return scan;
+}
+
+static const int8_t *weights_of(const struct pattern_set *set, int group)
+{
+	return set->weights + (size_t)group * (size_t)set->scan_rows * (size_t)set->quads * (size_t)(4 * SCAN_PATTERNS);
+}
+
+// Moves bit i to bit 2i; the upper half is lost.
+static uint64_t spread(uint64_t bits)
+{
+	bits &= 0xffffffff;
+	bits = (bits | bits << 16) & UINT64_C(0x0000ffff0000ffff);
+	bits = (bits | bits << 8) & UINT64_C(0x00ff00ff00ff00ff);
+	bits = (bits | bits << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	bits = (bits | bits << 2) & UINT64_C(0x3333333333333333);
+	return (bits | bits << 1) & UINT64_C(0x5555555555555555);
+}
+
+/// Rows of the map: [side of the largest boxes][map_words].
+struct map {
+	uint64_t *bits;
+	int words, top; ///< top: the position row of the first
+};
+
+static uint64_t *map_row(const struct map *map, int y)
+{
+	return map->bits + (size_t)(y - map->top) * (size_t)map->words;
+}
+
+// Enters the survivors of the places from `left` (a multiple of 64 px) into a row: place X is position X * side +
+// phase.
+static void enter(uint64_t *row, const uint64_t *bits, int left, int count, int shift, int phase)
+{
+	for (int word = 0; word * 64 < count; word++) {
+		uint64_t *to = row + (((size_t)left + (size_t)word * 64) << shift) / 64;
+		for (int piece = 0; bits[word] && piece < 1 << shift; piece++) {
+			uint64_t spreaded = bits[word] >> (piece * (64 >> shift));
+			for (int i = 0; i < shift; i++)
+				spreaded = spread(spreaded);
+			to[piece] |= spreaded << phase;
+		}
+	}
+}
+
+// The first stage: all places of a row of boxes, into an empty map.
+static bool scan_strip(struct search *search, struct stage *stage, int row, const struct map *map)
+{
+	const struct pattern_set *set = stage->set;
+	struct scan scan = prepare_scan(search, stage, row);
+	int side = 1 << set->shift;
+	bool any = false;
+
+	for (int group = 0; group < set->groups; group++) {
+		scan.weights = weights_of(set, group);
+		if (!set_bars(search, set, group, &scan))
+			memset(scan.survivors[0], 0xff, search->frame->scratch.bits_size * SCAN_PATTERNS);
+		else if (!search->kernels->scan(&scan))
 			continue;
-		sweep_to(search, sweep, row + norms);
-		fill_norms(search, sweep, scratch->norm[norms], scratch->rest[norms]);
+		any = true;
+		for (int p = 0; p < SCAN_PATTERNS; p++) {
+			int phase = group * SCAN_PATTERNS + p, y = set->shift ? row * side + phase / side : row + p;
+			if (y >= search->positions.top && y < search->positions.bottom)
+				enter(map_row(map, y), scan.survivors[p], stage->left, stage->count, set->shift,
+				      set->shift ? phase % side : 0);
+		}
 	}
-	for (int group = 0; group < set->groups; group++)
-		scan_group(search, sweep, row, group, &scan);
+	return any;
 }
 
-static struct boxes boxes_of(const struct detect_frame *frame, int shift)
+// Leaves only bits of positions in the map's rows.
+static void trim(const struct search *search, const struct map *map, int rows)
 {
-	if (!shift)
-		return (struct boxes){frame->gray, frame->gray_stride, NULL, 0};
-	return (struct boxes){frame->levels[shift].means, frame->levels[shift].stride, frame->levels[shift].sums,
-			      frame->levels[shift].stride};
+	int left = search->positions.left, right = search->positions.right;
+
+	for (int j = 0; j < rows; j++) {
+		uint64_t *row = map->bits + (size_t)j * (size_t)map->words;
+		row[left / 64] &= ~UINT64_C(0) << (left % 64);
+		row[right / 64] &= ~(~UINT64_C(0) << (right % 64));
+		for (int word = right / 64 + 1; word < map->words; word++)
+			row[word] = 0;
+	}
 }
 
-static bool scan_everywhere(struct search *search, const struct pattern_set *set)
+static void look_at_map(struct search *search, const struct map *map, int rows)
 {
-	const struct rect *p = &search->positions;
-	struct sweep sweep = {.set = set, .boxes = boxes_of(search->frame, set->shift), .left = p->left >> set->shift,
-			      .next = -2};
-	int last = (p->bottom - 1) >> set->shift, step = set->shift ? 1 : SCAN_PATTERNS;
-
-	sweep.count = ((p->right - 1) >> set->shift) - sweep.left + 1;
-	sweep.columns = sweep.count + set->columns - 1;
-	for (int row = p->top >> set->shift; row <= last; row += step) {
-		if (stop_asked(search))
-			return false;
-		scan_row(search, &sweep, row);
+	for (int j = 0; j < rows; j++) {
+		const uint64_t *row = map->bits + (size_t)j * (size_t)map->words;
+		for (int word = search->positions.left / 64; word * 64 < search->positions.right; word++)
+			for (uint64_t left = row[word]; left; left &= left - 1)
+				look_at(search, word * 64 + __builtin_ctzll(left), map->top + j);
 	}
-	return true;
+}
+
+// ---- later stages: only where enough is left
+// --------------------------------------------------------------------------
+
+// Rows of positions a group of patterns stands for, from the first row of its box row.
+static void group_rows(const struct pattern_set *set, int group, int *ret_first, int *ret_count)
+{
+	int side = 1 << set->shift;
+
+	*ret_first = group * SCAN_PATTERNS / side;
+	*ret_count = side < SCAN_PATTERNS ? SCAN_PATTERNS / side : 1;
+}
+
+// Bits of a row of the map that are a phase of this group: four beside each other, or all.
+static uint64_t group_mask(const struct pattern_set *set, int group)
+{
+	uint64_t bits = set->shift > 2 ? 0xf : ~UINT64_C(0);
+
+	for (int width = 1 << set->shift; width > 4 && width < 64; width *= 2)
+		bits |= bits << width;
+	return set->shift > 2 ? bits << group * SCAN_PATTERNS % (1 << set->shift) : bits;
+}
+
+static int count_bits(const struct map *map, int y, int rows, int word, int words, uint64_t mask)
+{
+	int n = 0;
+
+	for (int j = 0; j < rows; j++)
+		for (int i = 0; i < words; i++)
+			n += __builtin_popcountll(map_row(map, y + j)[word + i] & mask);
+	return n;
+}
+
+static void keep_survivors(const struct pattern_set *set, const struct scan *scan, int group, int row, int word,
+			   const struct map *map)
+{
+	int side = 1 << set->shift, first, rows;
+	uint64_t others = ~group_mask(set, group);
+
+	group_rows(set, group, &first, &rows);
+	for (int j = 0; j < rows; j++) {
+		uint64_t kept[1 << BOX_SHIFT_MAX] = {0};
+		uint64_t *to = map_row(map, row * side + first + j) + word;
+
+		for (int p = 0; p < SCAN_PATTERNS; p++) {
+			int phase = group * SCAN_PATTERNS + p;
+			if (phase / side == first + j)
+				enter(kept, scan->survivors[p], 0, SCAN_BLOCK, set->shift, phase % side);
+		}
+		for (int i = 0; i < side; i++)
+			to[i] &= kept[i] | others;
+	}
+}
+
+static void narrow_block(struct search *search, struct stage *stage, int row, int block, const struct map *map)
+{
+	const struct pattern_set *set = stage->set;
+	int side = 1 << set->shift, word = block * side, first, rows;
+	struct scan scan;
+	bool prepared = false;
+
+	for (int group = 0; group < set->groups; group++) {
+		group_rows(set, group, &first, &rows);
+		if (count_bits(map, row * side + first, rows, word, side, group_mask(set, group)) < set->worth)
+			continue;
+		if (!prepared) {
+			stage->left = block * SCAN_BLOCK;
+			stage->count = SCAN_BLOCK;
+			stage->next = -2;
+			scan = prepare_scan(search, stage, row);
+			prepared = true;
+		}
+		scan.weights = weights_of(set, group);
+		if (!set_bars(search, set, group, &scan))
+			continue;
+		search->kernels->scan(&scan);
+		keep_survivors(set, &scan, group, row, word, map);
+	}
+}
+
+static void narrow(struct search *search, struct stage *stage, const struct map *map, int rows)
+{
+	int shift = stage->set->shift;
+	int last_block = ((search->positions.right - 1) >> shift) / SCAN_BLOCK;
+
+	for (int row = map->top >> shift; row << shift < map->top + rows; row++) {
+		if (row << shift >= search->positions.bottom)
+			return;
+		for (int block = (search->positions.left >> shift) / SCAN_BLOCK; block <= last_block; block++)
+			narrow_block(search, stage, row, block, map);
+	}
 }
 
 // ---- which way ----------------------------------------------------------------------------------------------------
 
-static const struct pattern_set *choose(const struct search *search)
+#define STAGES_MAX (BOX_SHIFT_MAX + 1)
+
+/// A bound that asks for less of the cosine lets too much through to be worth its time.
+#define COSINE_WORTH 0.3
+
+static double cosine_of(const struct search *search, const struct pattern_set *set)
+{
+	struct pattern worst = {.share = set->least_share};
+
+	return set->columns ? pattern_cosine(&worst, search->bar) : 0;
+}
+
+static struct stage make_stage(const struct search *search, const struct pattern_set *set,
+			       const struct column_sums *columns)
+{
+	return (struct stage){.set = set, .boxes = boxes_of(search->frame, set->shift), .columns = columns, .next = -2};
+}
+
+// The stages of this search, coarse to fine. @return how many; 0: every position is looked at
+static int choose(struct search *search, struct stage ret[STAGES_MAX])
 {
 	const struct detect_template *t = search->template_;
+	const struct frame_scratch *scratch = &search->frame->scratch;
+	int n = 0;
 
-	for (int shift = BOX_SHIFT_MAX; shift >= 0; shift--) {
+	for (int shift = BOX_SHIFT_MAX; shift > 0; shift--) {
 		const struct pattern_set *set = &t->sets[shift];
-		if (set->columns && search->bar > 0 &&
-		    (search->bar * search->bar - (1 - set->least_share)) / set->least_share > 0.3)
-			return set;
+		if (cosine_of(search, set) < COSINE_WORTH)
+			continue;
+		frame_need_boxes(search->frame, shift, search->result);
+		ret[n] = make_stage(search, set, n ? &scratch->some : &scratch->all);
+		n++;
 	}
-	return NULL;
+	for (int band = 0; !n && band < BANDS; band++)
+		if (cosine_of(search, &t->bands[band]) >= COSINE_WORTH)
+			ret[n++] = make_stage(search, &t->bands[band], &scratch->all);
+	return n;
 }
 
 static bool run(struct search *search)
 {
-	const struct pattern_set *set = choose(search);
+	const struct rect *p = &search->positions;
+	struct stage stages[STAGES_MAX];
+	int n = choose(search, stages), shift = n ? stages[0].set->shift : 0, rows = shift ? 1 << shift : SCAN_PATTERNS;
+	struct map map = {.bits = search->frame->scratch.map, .words = search->frame->scratch.map_words};
 
-	if (!set)
+	if (!n)
 		return look_everywhere(search);
-	if (set->shift)
-		frame_need_boxes(search->frame, set->shift, search->result);
-	return scan_everywhere(search, set);
+	stages[0].left = (p->left >> shift) & ~((SCAN_BLOCK >> shift) - 1);
+	stages[0].count = ((p->right - 1) >> shift) - stages[0].left + 1;
+	for (int y = p->top & ~(rows - 1); y < p->bottom; y += rows) {
+		if (stop_asked(search))
+			return false;
+		map.top = y;
+		memset(map.bits, 0, (size_t)rows * (size_t)map.words * sizeof(*map.bits));
+		if (!scan_strip(search, &stages[0], y >> shift, &map))
+			continue;
+		trim(search, &map, rows);
+		for (int i = 1; i < n; i++)
+			narrow(search, &stages[i], &map, rows);
+		look_at_map(search, &map, rows);
+	}
+	return true;
 }
 
 bool search_best(struct search *search, double bar)

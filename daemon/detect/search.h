@@ -11,12 +11,12 @@ struct search {
 	struct detect_frame *frame;
 	const struct detect_template *template_;
 	const struct detect_query *query;
-	struct rect positions;  ///< of the left top corner
-	bool any_put_out;       ///< frame->put_out has bits
-	struct detect_result *result;  ///< for what was prepared
-	struct candidate *list; ///< NULL: only the best is wanted; else a heap of the best ones, the worst on top
+	struct rect positions;        ///< of the left top corner
+	bool any_put_out;             ///< frame->put_out has bits
+	struct detect_result *result; ///< for what was prepared
+	struct candidate *list;       ///< NULL: only the best is wanted; else a heap of the best ones, the worst on top
 	size_t listed;
-	double bar;             ///< what a position must reach to be of any use now
+	double bar; ///< what a position must reach to be of any use now
 	struct candidate best;
 };
 

@@ -13,10 +13,14 @@
 struct checkpoint {
 	int rows;
 	struct moments part; ///< of these rows
+	double variance;     ///< moments_variance() of them
 	double share;        ///< of the template's variance, what those rows hold about their own mean; > 0
 };
 
 #define CHECKPOINTS_MAX 3
+
+/// First rows of it as patterns, fewer to more.
+#define BANDS 3
 
 // More than all rounding of a bound together.
 #define BOUND_SLACK 1e-9
@@ -30,7 +34,8 @@ struct detect_template {
 	struct moments whole; ///< of all counted pixels
 	struct checkpoint checkpoints[CHECKPOINTS_MAX];
 	int n_checkpoints;
-	struct pattern_set sets[BOX_SHIFT_MAX + 1];  ///< by shift
+	struct pattern_set sets[BOX_SHIFT_MAX + 1]; ///< by shift; [0] is not used
+	struct pattern_set bands[BANDS];
 	struct mean_colour colour;
 	int hue0; ///< of its mean RGB: hues are averaged around it
 };

@@ -7,7 +7,7 @@
 
 struct plain {
 	double *zero_mean; ///< template's gray less its mean, 0 where transparent
-	uint8_t *counts;
+	double *counts;    ///< 1 or 0
 	double energy;
 	int n;
 };
@@ -31,7 +31,7 @@ static void *take(size_t count, size_t size)
 static struct plain prepare(struct picture_view image)
 {
 	size_t size = (size_t)image.width * (size_t)image.height;
-	struct plain p = {.zero_mean = take(size, sizeof(double)), .counts = take(size, 1)};
+	struct plain p = {.zero_mean = take(size, sizeof(double)), .counts = take(size, sizeof(double))};
 	double mean = 0;
 
 	for (int y = 0; y < image.height; y++) {
@@ -53,33 +53,28 @@ static struct plain prepare(struct picture_view image)
 	return p;
 }
 
-// Sums over one window; grays are small integers, so everything but the product is exact.
-static double score(const double *frame, int frame_width, const struct plain *t, int width, int height,
-		    double *flat_test)
+// One window in two turns, as the formula is written. Grays are small integers: the mean is the only rounding before
+// the products.
+static double score(const double *frame, int frame_width, const struct plain *t, int width, int height)
 {
-	double sum = 0, product = 0, energy = 0, mean, first = -1;
-	bool flat = true;
+	double sum = 0, product = 0, energy = 0, mean, low = 255, high = 0;
 
 	for (int y = 0; y < height; y++) {
-		const uint8_t *counts = t->counts + y * width;
 		for (int x = 0; x < width; x++) {
-			double v = frame[y * frame_width + x];
-			if (!counts[x])
-				continue;
-			first = first < 0 ? v : first;
-			flat = flat && v == first;
-			sum += v;
+			double v = frame[y * frame_width + x], c = t->counts[y * width + x];
+			sum += c * v;
+			low = c * v < low && c != 0 ? v : low;
+			high = c * v > high ? v : high;
 		}
 	}
-	*flat_test = flat;
-	if (flat)
+	if (low >= high)
 		return 0;
 	mean = sum / t->n;
 	for (int y = 0; y < height; y++) {
 		for (int x = 0; x < width; x++) {
-			double d = frame[y * frame_width + x] - mean;
+			double d = (frame[y * frame_width + x] - mean) * t->counts[y * width + x];
 			product += d * t->zero_mean[y * width + x];
-			energy += t->counts[y * width + x] ? d * d : 0;
+			energy += d * d;
 		}
 	}
 	return product / sqrt(energy * t->energy);
@@ -165,7 +160,7 @@ static void fill_map(struct picture_view frame, struct picture_view image, struc
 {
 	struct plain t = prepare(image);
 	int width = book->area.right - book->area.left, height = book->area.bottom - book->area.top;
-	double *gray = take((size_t)width * (size_t)height, sizeof(double)), flat;
+	double *gray = take((size_t)width * (size_t)height, sizeof(double));
 
 	for (int y = 0; y < height; y++)
 		for (int x = 0; x < width; x++)
@@ -173,7 +168,7 @@ static void fill_map(struct picture_view frame, struct picture_view image, struc
 	for (int y = 0; y < book->rows; y++)
 		for (int x = 0; x < book->columns; x++)
 			book->scores[y * book->columns + x] =
-				score(gray + y * width + x, width, &t, image.width, image.height, &flat);
+				score(gray + y * width + x, width, &t, image.width, image.height);
 	free(gray);
 	free(t.zero_mean);
 	free(t.counts);

@@ -771,7 +771,7 @@ START_TEST(checks_allocate_nothing)
 	for (int quality = 0; quality <= 200; quality += 200) {
 		frame = frame_of(canvas_view(&screen), quality);
 		ck_assert_int_eq(detect_template_new(canvas_view(&image), 1, 1, &template_, NULL), 0);
-		before = allocations;  // and no call of check's, which allocates too
+		before = allocations; // and no call of check's, which allocates too
 		for (int i = 0; i < 6; i++) {
 			struct detect_query query = {.area = whole(&screen), .threshold = 12, .best = i % 2};
 			detect_frame_reserve(frame, screen.width, screen.height, quality);

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "daemon/detect/detect.h"
+#include "daemon/detect/kernels.h"
+#include "daemon/detect/template.h"
 #include "tests/support/scenes.h"
 #include "tests/support/textbook.h"
 
@@ -108,7 +109,7 @@ static void deal(struct trial *trial, int i)
 	scene_draw(trial->scene, dice_roll(dice), &trial->frame);
 	width = random_side(dice, trial->frame.width);
 	height = random_side(dice, trial->frame.height);
-	if ((int64_t)(trial->frame.width - width + 1) * (trial->frame.height - height + 1) * width * height > 8000000)
+	if ((int64_t)(trial->frame.width - width + 1) * (trial->frame.height - height + 1) * width * height > 4000000)
 		height = MIN(height, 8);
 	if (width * height == 1)
 		width = MIN(2, trial->frame.width);
@@ -176,8 +177,45 @@ static void compare(const struct trial *trial, const struct textbook *book, cons
 		ck_assert_msg(!got->has_score, "%s: a score below the threshold", trial->label);
 }
 
+static bool same(const struct detect_result *a, const struct detect_result *b)
+{
+	return a->found == b->found && a->has_score == b->has_score && a->x == b->x && a->y == b->y &&
+	       (!a->has_score || (a->score == b->score && a->colour_difference == b->colour_difference));
+}
+
+// Once with each set of kernels, and once with each kind of bound alone, whether it is worth it or not.
+static void check_other_ways(const struct trial *trial, struct detect_frame *frame, struct detect_template *t,
+			     const struct detect_query *query, const struct detect_result *wanted)
+{
+	const struct kernels *sets[8];
+	size_t n = kernels_available(sets, ARRAY_SIZE(sets));
+	struct detect_template whole = *t;
+	struct detect_result got;
+
+	for (size_t i = 1; i < n; i++) {
+		kernels_use(sets[i]);
+		detect_frame_begin(frame, canvas_view(&trial->frame));
+		detect_image(frame, t, query, &got);
+		ck_assert_msg(same(wanted, &got), "%s: %s differs: %.17g at %d,%d", trial->label, sets[i]->name,
+			      got.score, got.x, got.y);
+	}
+	kernels_use(NULL);
+	for (int only = 0; only < BOX_SHIFT_MAX + BANDS; only++) {
+		for (int shift = 1; shift <= BOX_SHIFT_MAX; shift++)
+			if (only != shift - 1)
+				t->sets[shift].columns = 0;
+		for (int band = 0; band < BANDS; band++)
+			if (only != BOX_SHIFT_MAX + band)
+				t->bands[band].columns = 0;
+		detect_image(frame, t, query, &got);
+		ck_assert_msg(same(wanted, &got), "%s: bound %d alone differs: %.17g at %d,%d", trial->label, only,
+			      got.score, got.x, got.y);
+		*t = whole;
+	}
+}
+
 /// @return whether the textbook had no doubt
-static bool run(struct trial *trial, struct detect_frame *frame)
+static bool run(struct trial *trial, int i, struct detect_frame *frame)
 {
 	struct detect_template *template_;
 	struct textbook book;
@@ -188,12 +226,14 @@ static bool run(struct trial *trial, struct detect_frame *frame)
 	if (detect_template_new(canvas_view(&trial->image), 1, 1, &template_, &error) < 0)
 		return true;
 	ck_assert_int_eq(detect_frame_reserve(frame, trial->frame.width, trial->frame.height, 0), 0);
-	detect_frame_begin(frame, canvas_view(&trial->frame));
 	textbook_look(canvas_view(&trial->frame), canvas_view(&trial->image), trial->area, trial->threshold, &book);
 	for (int best = 0; best < 2; best++) {
 		struct detect_query query = {.area = trial->area, .threshold = trial->threshold, .best = best};
+		detect_frame_begin(frame, canvas_view(&trial->frame));
 		detect_image(frame, template_, &query, &got);
 		compare(trial, &book, &got, best);
+		if (best == i % 2 && i % 3 == 0)
+			check_other_ways(trial, frame, template_, &query, &got);
 	}
 	sure = !book.ambiguous;
 	textbook_free(&book);
@@ -210,7 +250,7 @@ START_TEST(crops_as_the_textbook)
 	for (int i = 0; i < CROPS; i++) {
 		struct trial trial;
 		deal(&trial, i);
-		sure += run(&trial, frame);
+		sure += run(&trial, i, frame);
 		canvas_free(&trial.frame);
 		canvas_free(&trial.image);
 	}
