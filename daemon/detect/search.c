@@ -124,7 +124,7 @@ static void look_at(struct search *search, int x, int y)
 
 static bool stop_asked(const struct search *search)
 {
-	return search->query->stop && *search->query->stop;
+	return search->query->stop && __atomic_load_n(search->query->stop, __ATOMIC_RELAXED);
 }
 
 #define ROWS_BETWEEN_STOPS 4
