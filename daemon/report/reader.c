@@ -128,6 +128,7 @@ static int open_aggregates(struct report_reader *reader, uint8_t *window, bool r
 static int open_parts(struct report_reader *reader, struct store *store, const struct report_filter *filter)
 {
 	struct report_state state;
+	size_t size;
 	int r = report_state_read(reader->fd, store->window, &state);
 
 	if (r < 0)
@@ -137,6 +138,12 @@ static int open_parts(struct report_reader *reader, struct store *store, const s
 	overview->end = state.size;
 	bool running = state.running;
 	report_state_free(&state);
+	if (!overview->memory && !running) {
+		r = report_interrupted_overview(reader->fd, reader->id, store->window, &overview->memory, &size);
+		if (r < 0)
+			return r;
+		overview->end = size;
+	}
 	r = open_scenario(reader);
 	if (r == 0)
 		r = open_aggregates(reader, store->window, running);

@@ -8,6 +8,8 @@
 #include "daemon/report/store-internal.h"
 
 #include "proto/frame.h"
+#include "proto/limits.h"
+#include "proto/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -133,4 +135,60 @@ uint64_t report_bytes(int fd)
 
 	disk_each(fd, add_bytes, &bytes);
 	return bytes;
+}
+
+/* Scenario.name; it comes first in every scenario.pb that we wrote. */
+char *report_scenario_name(int fd, uint8_t *window)
+{
+	CLEANUP_CLOSE int file = disk_open_file(fd, FILE_SCENARIO);
+	struct wire_field field;
+	struct stat info;
+	struct wire wire;
+	uint64_t at = 0;
+	char name[NAME_MAX_BYTES + 1];
+
+	if (file < 0 || fstat(file, &info) < 0)
+		return NULL;
+	wire_file(&wire, file, (uint64_t)info.st_size, window);
+	while (wire_next(&wire, &at, wire.limit, &field) > 0) {
+		size_t size = (size_t)(field.end - field.begin);
+
+		if (field.number != 1 || field.type != WIRE_BYTES)
+			continue;
+		if (size > NAME_MAX_BYTES || wire_copy(&wire, field.begin, name, size) < 0 || !utf8_valid(name, size))
+			return NULL;
+		return strndup(name, size);
+	}
+	return NULL;
+}
+
+/* scenario.pb is written once, when the session's folder is made. */
+int64_t report_created_ns(int fd)
+{
+	struct stat info;
+
+	if (fstatat(fd, FILE_SCENARIO, &info, AT_SYMLINK_NOFOLLOW) < 0 && fstat(fd, &info) < 0)
+		return 0;
+	return info.st_mtim.tv_sec * NSEC_PER_SEC + info.st_mtim.tv_nsec;
+}
+
+int report_interrupted_overview(int fd, int64_t id, uint8_t *window, uint8_t **ret, size_t *ret_size)
+{
+	CLEANUP_FREE char *name = report_scenario_name(fd, window);
+	Condprof__DebugReportOverview overview = CONDPROF__DEBUG_REPORT_OVERVIEW__INIT;
+
+	overview.has_session_id = overview.has_state = overview.has_reason = true;
+	overview.session_id = id;
+	overview.state = CONDPROF__SESSION_STATE__INTERRUPTED;
+	overview.reason = CONDPROF__END_REASON__REASON_DAEMON_DIED;
+	overview.scenario_name = name;
+	overview.started_unix_ns = report_created_ns(fd);
+	overview.has_started_unix_ns = overview.started_unix_ns != 0;
+	size_t size = protobuf_c_message_get_packed_size(&overview.base);
+	uint8_t *bytes = malloc(size);
+	if (!bytes)
+		return -ENOMEM;
+	*ret_size = protobuf_c_message_pack(&overview.base, bytes);
+	*ret = bytes;
+	return 0;
 }

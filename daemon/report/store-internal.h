@@ -39,6 +39,13 @@ bool report_is_running(int fd);
 /// What its folder takes on disk.
 uint64_t report_bytes(int fd);
 
+/// Of scenario.pb; the caller's, NULL: none.
+char *report_scenario_name(int fd, uint8_t *window);
+/// When the session's folder was made; 0: not known.
+int64_t report_created_ns(int fd);
+/// What is known of a session that was interrupted before its first checkpoint, as a packed DebugReportOverview.
+int report_interrupted_overview(int fd, int64_t id, uint8_t *window, uint8_t **ret, size_t *ret_size);
+
 /// Opens a report's folder. @return the descriptor, or -ENOENT and the like
 int store_open_report(const struct store *store, int64_t id);
 /// Removes what a killed daemon left: half-made and half-removed folders, reserves of sessions that run no more.

@@ -6,8 +6,6 @@
 #include "daemon/report/store-internal.h"
 
 #include "daemon/log/log.h"
-#include "proto/limits.h"
-#include "proto/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -260,41 +258,6 @@ int store_open_report(const struct store *store, int64_t id)
 	return id > 0 ? disk_open_folder(store->reports_fd, name) : -ENOENT;
 }
 
-/* Scenario.name; it comes first in every scenario.pb that we wrote. */
-static char *read_scenario_name(struct store *store, int fd)
-{
-	CLEANUP_CLOSE int file = disk_open_file(fd, FILE_SCENARIO);
-	struct wire_field field;
-	struct stat info;
-	struct wire wire;
-	uint64_t at = 0;
-	char name[NAME_MAX_BYTES + 1];
-
-	if (file < 0 || fstat(file, &info) < 0)
-		return NULL;
-	wire_file(&wire, file, (uint64_t)info.st_size, store->window);
-	while (wire_next(&wire, &at, wire.limit, &field) > 0) {
-		size_t size = (size_t)(field.end - field.begin);
-
-		if (field.number != 1 || field.type != WIRE_BYTES)
-			continue;
-		if (size > NAME_MAX_BYTES || wire_copy(&wire, field.begin, name, size) < 0 || !utf8_valid(name, size))
-			return NULL;
-		return strndup(name, size);
-	}
-	return NULL;
-}
-
-/* scenario.pb is written once, when the session's folder is made. */
-static int64_t created_at(int fd)
-{
-	struct stat info;
-
-	if (fstatat(fd, FILE_SCENARIO, &info, AT_SYMLINK_NOFOLLOW) < 0 && fstat(fd, &info) < 0)
-		return 0;
-	return info.st_mtim.tv_sec * NSEC_PER_SEC + info.st_mtim.tv_nsec;
-}
-
 int store_read_entry(struct store *store, int64_t id, struct store_entry *ret, struct error *error)
 {
 	CLEANUP_CLOSE int fd = store_open_report(store, id);
@@ -312,9 +275,9 @@ int store_read_entry(struct store *store, int64_t id, struct store_entry *ret, s
 	entry.interrupted = state.interrupted;
 	report_state_free(&state);
 	if (!entry.overview || !entry.overview->scenario_name)
-		entry.scenario_name = read_scenario_name(store, fd);
+		entry.scenario_name = report_scenario_name(fd, store->window);
 	entry.bytes = report_bytes(fd);
-	entry.created_unix_ns = created_at(fd);
+	entry.created_unix_ns = report_created_ns(fd);
 	*ret = entry;
 	return 0;
 }

@@ -63,7 +63,7 @@ struct report_filter {
 };
 
 /// Reads one report piece by piece, in the order of ReportPart; works on finished, interrupted, running and old ones,
-/// in constant memory.
+/// in constant memory. The overview of an interrupted one says so, and is there even before the first checkpoint.
 struct report_reader;
 int report_reader_open(struct store *store, int64_t id, bool messages, const struct report_filter *filter,
 		       struct report_reader **ret, struct error *error);

@@ -138,9 +138,9 @@ static void check_overview(const struct given *given, const struct store_entry *
 {
 	Condprof__DebugReportOverview *overview = NULL;
 
-	FUZZ_ASSERT(!given->bytes[1] == !entry->overview || (entry->overview && given->sizes[1] == 0));
-	if (!given->bytes[1])
-		return;
+	if (entry->overview && given->sizes[1] == 0)
+		return; // one without a field
+	FUZZ_ASSERT(given->bytes[1]);
 	overview = condprof__debug_report_overview__unpack(NULL, given->sizes[1], given->bytes[1]);
 	FUZZ_ASSERT(overview && message_strings_valid(&overview->base));
 	FUZZ_ASSERT(!entry->interrupted || overview->state == CONDPROF__SESSION_STATE__INTERRUPTED);
@@ -181,7 +181,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	read_all(NULL, 65536, &given);
 	read_all(NULL, 13, &again);
 	for (size_t i = 0; i < ARRAY_SIZE(given.bytes); i++) {
-		FUZZ_ASSERT(given.sizes[i] == again.sizes[i] && given.sizes[i] <= total + 32);
+		FUZZ_ASSERT(given.sizes[i] == again.sizes[i] && given.sizes[i] <= total + 400);
 		FUZZ_ASSERT(given.sizes[i] == 0 || memcmp(given.bytes[i], again.bytes[i], given.sizes[i]) == 0);
 	}
 	check_overview(&given, &entry);

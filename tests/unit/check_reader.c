@@ -153,12 +153,11 @@ START_TEST(torn)
 		read_report(store, 1, NULL, 1000, &report);
 		ck_assert_uint_eq(report.n_messages, whole);
 		ck_assert_mem_eq(report.parts[3] ? report.parts[3] : (uint8_t *)"", bytes, report.sizes[3]);
-		ck_assert(!report.overview == (size < sizeof(OUR_OVERVIEW) - 1));
 		ck_assert(!report.aggregates == (size < sizeof(OUR_OVERVIEW OUR_AGGREGATES) - 1));
-		if (report.overview) {
-			ck_assert_int_eq(report.overview->state, CONDPROF__SESSION_STATE__INTERRUPTED);
-			ck_assert_int_eq(report.overview->reason, CONDPROF__END_REASON__REASON_DAEMON_DIED);
-		}
+		ck_assert_int_eq(report.overview->session_id, 1);
+		ck_assert_int_eq(report.overview->state, CONDPROF__SESSION_STATE__INTERRUPTED);
+		ck_assert_int_eq(report.overview->reason, CONDPROF__END_REASON__REASON_DAEMON_DIED);
+		ck_assert(report.overview->has_started_unix_ns == (size < sizeof(OUR_OVERVIEW) - 1));
 		read_report_free(&report);
 	}
 	/* a torn overview is none */
@@ -177,7 +176,11 @@ START_TEST(empty)
 	for (int i = 0; i < 2; i++) {
 		mkdir(fixture_path("reports/1"), 0700);
 		read_report(store, 1, NULL, 1000, &report);
-		ck_assert(!report.parts[0] && !report.parts[1] && !report.parts[2] && !report.parts[3]);
+		ck_assert(!report.parts[0] && !report.parts[2] && !report.parts[3]);
+		ck_assert_int_eq(report.overview->session_id, 1);
+		ck_assert_int_eq(report.overview->state, CONDPROF__SESSION_STATE__INTERRUPTED);
+		ck_assert_ptr_null(report.overview->scenario_name);
+		ck_assert(!report.overview->has_frame_count);
 		read_report_free(&report);
 		ck_assert_int_eq(store_read_entry(store, 1, &entry, NULL), 0);
 		ck_assert(entry.interrupted && !entry.overview && !entry.scenario_name);
