@@ -122,7 +122,7 @@ void diagnostics_print(const struct diagnostics *list, bool ascii, FILE *out)
 	if (!memory)
 		return;
 	print_list(list, memory);
-	if (fclose(memory) == 0)
+	if (fclose(memory) == 0 && text)
 		print_for(out, text, ascii);
 }
 

@@ -89,7 +89,7 @@ static void put_counters(const struct page *page, const Condprof__Scenario *scen
 		fprintf(text, "%s%s = %s", i > 0 ? ", " : "", name_text(scenario->counters[i]->name, word),
 			number_text(scenario->counters[i]->initial_value, number, sizeof(number)));
 	fclose(text);
-	if (scenario->n_counters > 0)
+	if (scenario->n_counters > 0 && list)
 		put(page, "  counters   ", "%s", list);
 }
 
@@ -191,6 +191,6 @@ void scenario_print(const struct scenario_file *file, FILE *out, int columns)
 		return;
 	if (scenario)
 		put_scenario(&page, scenario);
-	if (fclose(page.out) == 0)
+	if (fclose(page.out) == 0 && text)
 		print_for(out, text, file->options.ascii);
 }
