@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// The text of a scenario file and its lines. A line ends at LF, CR or CR LF, as editors count; YAML's other line
-// breaks (NEL, LS, PS) don't make a line here, and places are kept as counts of characters, which both agree on.
+// The text of a scenario file and its lines. A line ends at LF, CR or CR LF, as editors count; YAML's other line breaks
+// (NEL, LS, PS) are refused. Places are kept as counts of characters from the text's start.
 #include "config.h"
 
 #include "client/scenario/source.h"
@@ -17,11 +17,11 @@
 #define TAB_COLUMNS 8
 #define REPLACEMENT 0xfffdU
 
-/// What YAML calls printable.
-static bool character_is_yaml(uint32_t code)
+/// What YAML calls printable, without the line breaks that editors don't show as such (NEL, LS, PS).
+static bool character_is_plain(uint32_t code)
 {
-	return code == '\t' || code == '\n' || code == '\r' || (code >= 0x20 && code < 0x7f) || code == 0x85 ||
-	       (code >= 0xa0 && code != 0xfeff && code != 0xfffe && code != 0xffff);
+	return code == '\t' || code == '\n' || code == '\r' || (code >= 0x20 && code < 0x7f) ||
+	       (code >= 0xa0 && code != 0x2028 && code != 0x2029 && code != 0xfeff && code != 0xfffe && code != 0xffff);
 }
 
 bool character_is_unsafe(uint32_t code)
@@ -174,7 +174,7 @@ static int check_text(const struct source *source, struct source_problem *proble
 
 	for (size_t i = 0, length; i < source->size; i += length) {
 		length = utf8_take(source->text + i, source->size - i, &code);
-		if (length > 0 && character_is_yaml(code))
+		if (length > 0 && character_is_plain(code))
 			continue;
 		problem->offset = i;
 		if (source->size >= 2 && (!memcmp(source->text, "\xff\xfe", 2) || !memcmp(source->text, "\xfe\xff", 2)))

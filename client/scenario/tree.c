@@ -2,8 +2,7 @@
 //
 // libyaml's events into a tree. What a scenario has no use for and what makes YAML dangerous or surprising (aliases,
 // tags, directives, a second document, keys that stand twice) is said where it stands, and reading goes on; only text
-// that is no YAML at all ends it. Places are libyaml's counts of characters; its counts of lines are not used, because
-// it counts more line breaks than editors do.
+// that is no YAML at all ends it. Places are libyaml's counts of characters.
 #include "config.h"
 
 #include "client/scenario/tree.h"

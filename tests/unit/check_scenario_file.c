@@ -579,6 +579,10 @@ START_TEST(what_is_no_text_is_said)
 		 "1:11: the character U+0007 may not stand in a scenario file; in a text write it as \"\\x07\"\n"},
 		{"scenario: \xef\xbb\xbf\n", 14,
 		 "1:11: the character U+FEFF may not stand in a scenario file; in a text write it as \"\\ufeff\"\n"},
+		{"a: b # \xe2\x80\xa8" "c\n", 12,
+		 "1:8: the character U+2028 may not stand in a scenario file; in a text write it as \"\\u2028\"\n"},
+		{"a: \xc2\x85\n", 6,
+		 "1:4: the character U+0085 may not stand in a scenario file; in a text write it as \"\\x85\"\n"},
 		{"a: b\rc: \x07\n", 10,
 		 "2:4: the character U+0007 may not stand in a scenario file; in a text write it as \"\\x07\"\n"},
 	};
