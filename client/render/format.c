@@ -39,8 +39,12 @@ static bool format_short(uint64_t ns, bool ascii, char *out, size_t size)
 				continue; // four digits
 			if (scaled >= units[i].limit * power)
 				break; // rounds to the next unit
-			snprintf(out, size, "%.*f %s", decimals, (double)scaled / (double)power,
-				 ascii ? units[i].ascii_name : units[i].name);
+			const char *unit = ascii ? units[i].ascii_name : units[i].name;
+			if (decimals > 0)
+				snprintf(out, size, "%" PRIu64 ".%0*" PRIu64 " %s", scaled / power, decimals,
+					 scaled % power, unit);
+			else
+				snprintf(out, size, "%" PRIu64 " %s", scaled, unit);
 			return true;
 		}
 	}

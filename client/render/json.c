@@ -25,6 +25,16 @@ static void write_escaped(FILE *out, uint32_t c)
 	fprintf(out, "\\u%04x", c);
 }
 
+/// Letters, digits and the like, as they are most of all.
+static size_t plain_length(const char *text)
+{
+	size_t length = 0;
+
+	while (text[length] >= 0x20 && text[length] < 0x7f && text[length] != '"' && text[length] != '\\')
+		length++;
+	return length;
+}
+
 void json_write_string(FILE *out, const char *text)
 {
 	size_t left = strlen(text);
@@ -32,7 +42,15 @@ void json_write_string(FILE *out, const char *text)
 	putc('"', out);
 	while (left > 0) {
 		uint32_t c;
-		size_t length = utf8_character(text, left, &c);
+		size_t length = plain_length(text);
+
+		if (length > 0) {
+			fwrite(text, 1, length, out);
+			text += length;
+			left -= length;
+			continue;
+		}
+		length = utf8_character(text, left, &c);
 
 		if (length == 0) {
 			fputs("\\ufffd", out);

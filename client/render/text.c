@@ -79,7 +79,10 @@ static void print_emphasised(struct render *render, const char *string, enum emp
 
 static void print_spaces(struct render *render, int count)
 {
-	fprintf(render->out, "%*s", MAX(count, 0), "");
+	static const char spaces[] = "                                                                ";
+
+	for (; count > 0; count -= (int)sizeof(spaces) - 1)
+		fwrite(spaces, 1, MIN((size_t)count, sizeof(spaces) - 1), render->out);
 }
 
 /// An empty line between things of different kinds, and after nothing but a heading none.

@@ -51,6 +51,12 @@ static size_t escape(int32_t c, unsigned char byte, char *out)
 	return (size_t)sprintf(out, c < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)c);
 }
 
+/// A printable ASCII character: most are, and they need no look-up.
+static bool is_plain(char c)
+{
+	return c >= 0x20 && c < 0x7f;
+}
+
 static char *clean(const char *text, bool ascii)
 {
 	char *result = malloc(strlen(text) * ESCAPE_MAX + 1), *out = result;
@@ -59,6 +65,10 @@ static char *clean(const char *text, bool ascii)
 	if (!result)
 		return NULL;
 	while (*text) {
+		if (is_plain(*text)) {
+			*out++ = *text++;
+			continue;
+		}
 		size_t length = utf8_next(text, &c);
 		if (c < 0 || is_unsafe(c) || wcwidth((wchar_t)c) < 0) {
 			out += escape(c, (unsigned char)*text, out);
@@ -97,6 +107,11 @@ int text_width(const char *text)
 	int32_t c;
 
 	while (*text) {
+		if (is_plain(*text)) {
+			text++;
+			width++;
+			continue;
+		}
 		text += utf8_next(text, &c);
 		width += width_of(c);
 	}
