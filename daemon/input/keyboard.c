@@ -25,6 +25,7 @@ struct entry {
 struct spare {
 	uint8_t keycode;
 	uint32_t lower, upper; // 0: free
+	uint32_t sent;         // the small form that the server has; 0: none of ours
 	int64_t used_ns;
 };
 
@@ -266,26 +267,25 @@ static void find_spares(struct keyboard *keyboard)
 
 		if (xkb_keymap_num_layouts_for_key(keyboard->keymap, key) == 0)
 			found[count++] = (struct spare){.keycode = (uint8_t)key};
-		else if (before && before->lower && has_symbol(keyboard->keymap, key, before->lower))
+		else if (before && before->sent && has_symbol(keyboard->keymap, key, before->sent))
 			found[count++] = *before;
 	}
 	memcpy(keyboard->spares, found, count * sizeof(*found));
 	keyboard->n_spares = count;
 }
 
-static struct spare *choose_spare(struct keyboard *keyboard)
+static struct spare *find_free(const struct keyboard *keyboard)
 {
-	struct spare *best = NULL;
-
 	for (size_t i = 0; i < keyboard->n_spares; i++) {
-		struct spare *spare = &keyboard->spares[i];
-
-		if (!spare->lower)
-			return spare;
-		if (!best || spare->used_ns < best->used_ns)
-			best = spare;
+		if (!keyboard->spares[i].lower)
+			return (struct spare *)&keyboard->spares[i];
 	}
-	return best;
+	return NULL;
+}
+
+bool keyboard_has_free(const struct keyboard *keyboard)
+{
+	return find_free(keyboard) != NULL;
 }
 
 static void send_binding(struct keyboard *keyboard, const struct spare *spare)
@@ -297,7 +297,7 @@ static void send_binding(struct keyboard *keyboard, const struct spare *spare)
 
 int keyboard_bind(struct keyboard *keyboard, uint32_t keysym)
 {
-	struct spare *spare = choose_spare(keyboard);
+	struct spare *spare = find_free(keyboard);
 
 	if (keysym == XKB_KEY_NoSymbol)
 		return -EINVAL;
@@ -309,22 +309,15 @@ int keyboard_bind(struct keyboard *keyboard, uint32_t keysym)
 	if (spare->lower != keysym && spare->upper != keysym)
 		spare->lower = spare->upper = keysym;
 	spare->used_ns = 0;
+	spare->sent = spare->lower;
 	send_binding(keyboard, spare);
 	return 0;
 }
 
-int64_t keyboard_next_used_ns(struct keyboard *keyboard)
+void keyboard_reuse(struct keyboard *keyboard)
 {
-	const struct spare *spare = choose_spare(keyboard);
-
-	return spare ? spare->used_ns : 0;
-}
-
-bool keyboard_has_free(struct keyboard *keyboard)
-{
-	const struct spare *spare = choose_spare(keyboard);
-
-	return spare && !spare->lower;
+	for (size_t i = 0; i < keyboard->n_spares; i++)
+		keyboard->spares[i].lower = keyboard->spares[i].upper = XKB_KEY_NoSymbol;
 }
 
 void keyboard_unbind(struct keyboard *keyboard)
@@ -332,7 +325,7 @@ void keyboard_unbind(struct keyboard *keyboard)
 	for (size_t i = 0; i < keyboard->n_spares; i++) {
 		struct spare *spare = &keyboard->spares[i];
 
-		if (!spare->lower)
+		if (!spare->sent)
 			continue;
 		*spare = (struct spare){.keycode = spare->keycode};
 		send_binding(keyboard, spare);

@@ -40,15 +40,12 @@ uint8_t keyboard_modifier_key(const struct keyboard *keyboard, enum keyboard_mod
 /// @return 0, or -ENOENT: no key gives it now
 int keyboard_find(struct keyboard *keyboard, uint32_t keysym, struct keyboard_stroke *ret);
 
-/// Binds a spare key to the keysym, so that keyboard_find() finds it: one that is free, else the one that was struck
-/// the longest ago.
-/// @return 0; -ENOSPC: there is no spare key; -EINVAL: no such symbol
+/// Binds a free spare key to the keysym, so that keyboard_find() finds it.
+/// @return 0; -ENOSPC: there is none; -EINVAL: no such symbol
 int keyboard_bind(struct keyboard *keyboard, uint32_t keysym);
-/// When the key that would be bound next was struck last, for another symbol; whoever was sent it looks that up later.
-/// 0: never
-int64_t keyboard_next_used_ns(struct keyboard *keyboard);
-/// Whether a key would be bound that is bound to nothing yet.
-bool keyboard_has_free(struct keyboard *keyboard);
+bool keyboard_has_free(const struct keyboard *keyboard);
+/// Makes all spare keys free again, though they keep their symbols until they are bound anew.
+void keyboard_reuse(struct keyboard *keyboard);
 /// Takes back what was bound, without waiting.
 void keyboard_unbind(struct keyboard *keyboard);
 

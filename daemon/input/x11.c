@@ -26,7 +26,7 @@
 #define STROKES_A_FLUSH 32U // a few kilobytes, far from what a socket takes
 #define SERVER_PATIENCE_NS (5 * NSEC_PER_SEC)
 #define CLOSE_PATIENCE_NS (200 * NSEC_PER_MSEC)
-#define REBIND_NS (50 * NSEC_PER_MSEC) // in which a client has looked up a bound key that it was sent
+#define REBIND_NS (200 * NSEC_PER_MSEC) // in which a client has looked up a bound key that it was sent
 
 struct hold {
 	uint32_t keysym;
@@ -210,24 +210,62 @@ static int begin_keys(struct x11_input *x11)
 	return r < 0 ? r : refresh_keyboard(x11);
 }
 
-// A spare key that was struck a moment ago, as another symbol, is left to those who look that up now.
-static int await_spare(struct x11_input *x11)
+static uint32_t keysym_of(uint32_t character)
 {
-	int64_t used_ns = keyboard_next_used_ns(x11->keyboard);
-	struct screen_wait wait = {.wake_fd = x11->wake_fd, .deadline_ns = used_ns + REBIND_NS};
-
-	if (used_ns == 0)
-		return 0;
-	xcb_flush(x11->link.xcb);
-	return wait_for_fd(-1, 0, &wait) == SCREEN_INTERRUPTED ? fail(x11, EINTR, "interrupted") : 0;
+	if (character == '\n')
+		return XKB_KEY_Return;
+	if (character < ' ' && character != '\t' && character != '\r' && character != '\b' && character != 0x1b)
+		return XKB_KEY_NoSymbol;
+	return xkb_utf32_to_keysym(character);
 }
 
-// The stroke for a keysym; where no key gives it, a spare key is bound to it first.
-static int make_stroke(struct x11_input *x11, uint32_t keysym, struct keyboard_stroke *ret)
+// The next character that has a key at all.
+static uint32_t take_keysym(const char **text)
+{
+	while (**text) {
+		uint32_t character = 0;
+		size_t bytes = utf8_character(*text, strlen(*text), &character);
+		uint32_t keysym = bytes ? keysym_of(character) : XKB_KEY_NoSymbol;
+
+		*text += MAX(bytes, (size_t)1);
+		if (keysym != XKB_KEY_NoSymbol)
+			return keysym;
+	}
+	return XKB_KEY_NoSymbol;
+}
+
+// All that has to be bound is bound at once, as far as there are spare keys, so that clients see one change and not
+// many.
+static void bind_text(struct x11_input *x11, const char *text)
+{
+	struct keyboard_stroke stroke;
+	uint32_t keysym;
+
+	while (keyboard_has_free(x11->keyboard) && (keysym = take_keysym(&text))) {
+		if (keyboard_find(x11->keyboard, keysym, &stroke) < 0)
+			keyboard_bind(x11->keyboard, keysym);
+	}
+}
+
+// No spare key is left: they begin anew, once those who were sent them have looked up what they meant.
+static int reuse_spares(struct x11_input *x11)
+{
+	struct screen_wait wait = {.wake_fd = x11->wake_fd,
+				   .deadline_ns = keyboard_last_used_ns(x11->keyboard) + REBIND_NS};
+
+	xcb_flush(x11->link.xcb);
+	if (wait_for_fd(-1, 0, &wait) == SCREEN_INTERRUPTED)
+		return fail(x11, EINTR, "interrupted");
+	keyboard_reuse(x11->keyboard);
+	return 0;
+}
+
+// The stroke for a keysym; where no key gives it, a spare key is bound to it first, and others to what `rest` needs.
+static int make_stroke(struct x11_input *x11, uint32_t keysym, const char *rest, struct keyboard_stroke *ret)
 {
 	if (keyboard_find(x11->keyboard, keysym, ret) == 0)
 		return 0;
-	int r = await_spare(x11);
+	int r = keyboard_has_free(x11->keyboard) ? 0 : reuse_spares(x11);
 	if (r < 0)
 		return r;
 	r = keyboard_bind(x11->keyboard, keysym);
@@ -235,6 +273,7 @@ static int make_stroke(struct x11_input *x11, uint32_t keysym, struct keyboard_s
 		return fail(x11, ENOSPC, "the keyboard has no key for a symbol, and no spare key to bind it to");
 	if (r < 0)
 		return fail(x11, -r, "there is no such key");
+	bind_text(x11, rest);
 	return keyboard_find(x11->keyboard, keysym, ret);
 }
 
@@ -247,7 +286,7 @@ static int x11_key_press(struct input *input, uint32_t keysym)
 	if (r == 0 && x11->n_holds == HOLDS_MAX)
 		return fail(x11, ENOSPC, "too many keys are held down");
 	if (r == 0)
-		r = make_stroke(x11, keysym, &stroke);
+		r = make_stroke(x11, keysym, "", &stroke);
 	if (r < 0)
 		return r;
 	x11->holds[x11->n_holds++] = (struct hold){keysym, stroke};
@@ -273,42 +312,6 @@ static int x11_key_release(struct input *input, uint32_t keysym)
 	return flush(x11);
 }
 
-static uint32_t keysym_of(uint32_t character)
-{
-	if (character == '\n')
-		return XKB_KEY_Return;
-	if (character < ' ' && character != '\t' && character != '\r' && character != '\b' && character != 0x1b)
-		return XKB_KEY_NoSymbol;
-	return xkb_utf32_to_keysym(character);
-}
-
-// The next character that has a key at all.
-static uint32_t take_keysym(const char **text)
-{
-	while (**text) {
-		uint32_t character = 0;
-		size_t bytes = utf8_character(*text, strlen(*text), &character);
-		uint32_t keysym = bytes ? keysym_of(character) : XKB_KEY_NoSymbol;
-
-		*text += MAX(bytes, (size_t)1);
-		if (keysym != XKB_KEY_NoSymbol)
-			return keysym;
-	}
-	return XKB_KEY_NoSymbol;
-}
-
-// All that has to be bound is bound first, as far as there are spare keys, so that clients see one change and not many.
-static void bind_text(struct x11_input *x11, const char *text)
-{
-	struct keyboard_stroke stroke;
-	uint32_t keysym;
-
-	while (keyboard_has_free(x11->keyboard) && (keysym = take_keysym(&text))) {
-		if (keyboard_find(x11->keyboard, keysym, &stroke) < 0)
-			keyboard_bind(x11->keyboard, keysym);
-	}
-}
-
 static int x11_type(struct input *input, const char *utf8)
 {
 	struct x11_input *x11 = (struct x11_input *)input;
@@ -317,11 +320,10 @@ static int x11_type(struct input *input, const char *utf8)
 
 	if (r < 0)
 		return r;
-	bind_text(x11, utf8);
 	for (unsigned n = 1; (keysym = take_keysym(&utf8)); n++) {
 		struct keyboard_stroke stroke;
 
-		r = make_stroke(x11, keysym, &stroke);
+		r = make_stroke(x11, keysym, utf8, &stroke);
 		if (r < 0)
 			break;
 		press_stroke(x11, &stroke);

@@ -24,7 +24,7 @@ struct client {
 	xcb_gcontext_t gc;
 	bool clicked;
 	struct xkb_context *context;
-	struct xkb_keymap *keymap;
+	struct xkb_keymap *keymap; // NULL: to be asked for at the next key
 	int32_t keyboard;
 	uint8_t xkb_event;
 };
@@ -70,16 +70,17 @@ static void tell_colour(struct client *client)
 
 static void load_keymap(struct client *client)
 {
-	xkb_keymap_unref(client->keymap);
 	client->keymap = xkb_x11_keymap_new_from_device(client->context, client->xcb, client->keyboard,
 							XKB_KEYMAP_COMPILE_NO_FLAGS);
 }
 
 static void tell_key(struct client *client, const xcb_key_press_event_t *event, bool down)
 {
-	struct xkb_state *state = xkb_state_new(client->keymap);
 	char name[64];
 
+	if (!client->keymap)
+		load_keymap(client);
+	struct xkb_state *state = client->keymap ? xkb_state_new(client->keymap) : NULL;
 	if (!state)
 		return;
 	xkb_state_update_mask(state, event->state & 0xff, 0, 0, 0, 0, event->state >> 13 & 3);
@@ -117,7 +118,7 @@ static void handle(struct client *client, const xcb_generic_event_t *event)
 		tell_key(client, (const xcb_key_press_event_t *)event, type == XCB_KEY_PRESS);
 	else if (type == client->xkb_event &&
 		 (event->pad0 == XCB_XKB_MAP_NOTIFY || event->pad0 == XCB_XKB_NEW_KEYBOARD_NOTIFY))
-		load_keymap(client);
+		client->keymap = (xkb_keymap_unref(client->keymap), NULL);
 }
 
 static bool open_keyboard(struct client *client)
