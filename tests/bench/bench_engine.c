@@ -211,7 +211,9 @@ static int steady(void)
 // --- the limiter -----------------------------------------------------------------------------------------------------
 
 struct starts {
+	const struct stage *stage;
 	int64_t first_ns, last_ns, passes;
+	int64_t missed; // before the last start: what comes after it has no start to be compared with
 };
 
 static void note_start(struct fake_screen *screen)
@@ -219,6 +221,7 @@ static void note_start(struct fake_screen *screen)
 	struct starts *starts = screen->context;
 
 	starts->last_ns = bench_now_ns();
+	starts->missed = starts->stage->processor->progress.missed;
 	if (!starts->passes++)
 		starts->first_ns = starts->last_ns;
 }
@@ -249,14 +252,14 @@ static void bench_rate(double rate)
 	stage->screen.base.live = true;
 	stage->screen.on_wait = note_start;
 	stage->screen.context = &starts;
+	starts.stage = stage;
 	stage->params.period_ns = (int64_t)(1e9 / rate);
 	stage->params.max_duration_ns = (int64_t)(1e9 * MAX(bench_seconds(), 2.5 / rate));
 	if (processor_new(&stage->params, &stage->processor) < 0)
 		abort();
 	processor_run(stage->processor);
 	timing_session_figures(stage->timing, &figures);
-	real = (double)(starts.passes + stage->processor->progress.missed - 1) * 1e9 /
-	       (double)(starts.last_ns - starts.first_ns);
+	real = (double)(starts.passes + starts.missed - 1) * 1e9 / (double)(starts.last_ns - starts.first_ns);
 	snprintf(what, sizeof(what), "%g a second: (passes + missed) / time", rate);
 	bench_print(what, real, "a second");
 	bench_print("  off by", 100 * (real * (double)stage->params.period_ns / 1e9 - 1), "%");
