@@ -443,6 +443,14 @@ static void check_counter(struct scenario_file *file, const struct node *mapping
 		node_error(file, mapping, "a counter action needs one of add, subtract, set");
 }
 
+/// In a message no bus means none; in a file it means the system's.
+static void choose_bus(Condprof__SignalAction *signal)
+{
+	if (!signal->has_bus)
+		signal->bus = CONDPROF__BUS__BUS_SYSTEM;
+	signal->has_bus = true;
+}
+
 void take_action(struct scenario_file *file, const struct node *value, Condprof__Action *action)
 {
 	if (value->type != NODE_MAPPING) {
@@ -460,4 +468,6 @@ void take_action(struct scenario_file *file, const struct node *value, Condprof_
 	bool known = take_keys(file, value, &sets[kind], message, NULL);
 	if (known && kind == COUNTER)
 		check_counter(file, value, message);
+	if (kind == SIGNAL)
+		choose_bus(message);
 }

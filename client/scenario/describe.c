@@ -401,8 +401,7 @@ char *describe_action(const Condprof__Action *action, char out[DESCRIPTION_BYTES
 		break;
 	case CONDPROF__ACTION__KIND_SIGNAL:
 		add(&text, "send the signal %s of %s on the %s bus", action->signal->signal, action->signal->path,
-		    action->signal->has_bus && action->signal->bus == CONDPROF__BUS__BUS_SESSION ? "session"
-												 : "system");
+		    action->signal->bus == CONDPROF__BUS__BUS_SESSION ? "session" : "system");
 		break;
 	case CONDPROF__ACTION__KIND_STOP:
 		describe_stop(&text, action->stop);

@@ -143,10 +143,16 @@ END_TEST
 
 // --- good files --------------------------------------------------------------------------------
 
-static void check_message(const char *yaml, const char *expected_name)
+/// Whether NAME.yaml makes the message in NAME.txt.
+static void check_message(const char *name)
 {
+	char yaml_name[80], text_name[80];
+
+	snprintf(yaml_name, sizeof(yaml_name), "%s.yaml", name);
+	snprintf(text_name, sizeof(text_name), "%s.txt", name);
+	char *yaml = read_data(yaml_name), *expected = read_data(text_name);
 	struct scenario_file *file = load(yaml, &without_images);
-	char *found = list_diagnostics(file, DIAGNOSTIC_ERROR), *expected = read_data(expected_name);
+	char *found = list_diagnostics(file, DIAGNOSTIC_ERROR);
 
 	ck_assert_str_eq(found, "");
 	free(found);
@@ -154,15 +160,13 @@ static void check_message(const char *yaml, const char *expected_name)
 	ck_assert_str_eq(found, expected);
 	free(found);
 	free(expected);
+	free(yaml);
 	scenario_file_free(file);
 }
 
 START_TEST(all_keys_make_the_message)
 {
-	char *yaml = read_data("all-keys.yaml");
-
-	check_message(yaml, "all-keys.txt");
-	free(yaml);
+	check_message("all-keys");
 }
 END_TEST
 
@@ -261,13 +265,7 @@ END_TEST
 /// What the file leaves out is left out of the message: the defaults are the message's.
 START_TEST(defaults_are_absent)
 {
-	check_message(
-		"scenario: d\nscreen-events:\n- event: e\n  conditions:\n  - image: icon.png\n  - {color: \"#000000\", "
-		"area: "
-		"[0, 0, 1, 1]}\n  - {text: t, area: [0, 0, 1, 1]}\n  - {number: == 1, area: [0, 0, 1, 1]}\n  actions:\n"
-		"  - click: t\n  - notify: n\n  - stop: \"\"\ntrigger-events: [{event: f, conditions: [timer: 0 ms, "
-		"broadcast: b]}]\n",
-		"defaults.txt");
+	check_message("defaults");
 }
 END_TEST
 
@@ -579,8 +577,9 @@ START_TEST(what_is_no_text_is_said)
 		 "1:11: the character U+0007 may not stand in a scenario file; in a text write it as \"\\x07\"\n"},
 		{"scenario: \xef\xbb\xbf\n", 14,
 		 "1:11: the character U+FEFF may not stand in a scenario file; in a text write it as \"\\ufeff\"\n"},
-		{"a: b # \xe2\x80\xa8" "c\n", 12,
-		 "1:8: the character U+2028 may not stand in a scenario file; in a text write it as \"\\u2028\"\n"},
+		{"a: b # \xe2\x80\xa8"
+		 "c\n",
+		 12, "1:8: the character U+2028 may not stand in a scenario file; in a text write it as \"\\u2028\"\n"},
 		{"a: \xc2\x85\n", 6,
 		 "1:4: the character U+0085 may not stand in a scenario file; in a text write it as \"\\x85\"\n"},
 		{"a: b\rc: \x07\n", 10,
@@ -807,7 +806,7 @@ static void check_daemon_agrees(const char *title, const struct scenario_file *f
 
 START_TEST(the_daemon_takes_what_is_right)
 {
-	static const char *const names[] = {"all-keys.yaml", "../../../docs/demo/press-line.yaml"};
+	static const char *const names[] = {"all-keys.yaml", "defaults.yaml", "../../../docs/demo/press-line.yaml"};
 	char *table = read_data("warnings.txt");
 	struct table_case row;
 
