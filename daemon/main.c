@@ -143,13 +143,12 @@ static int run(const struct options *options, const char *configuration_path, st
 {
 	char state[PATH_MAX];
 	struct control_params params = {
-		.socket_path = options->socket,
 		.state_path = options->state_dir,
 		.configuration_path = configuration_path,
 		.configuration_must_exist = options->config,
 		.configuration = configuration,
 	};
-	struct control *control;
+	struct control *control = NULL;
 	struct error error;
 	int r = 0;
 
@@ -161,11 +160,11 @@ static int run(const struct options *options, const char *configuration_path, st
 	}
 	if (!r)
 		r = control_new(&params, &control, &error);
-	if (r < 0) {
+	if (!r)
+		r = control_listen(control, options->socket, &error);
+	if (r < 0)
 		log_error("%s", error.message);
-		return EXIT_FAILURE;
-	}
-	r = control_run(control);
+	r = r < 0 ? EXIT_FAILURE : control_run(control);
 	control_free(control);
 	return r;
 }

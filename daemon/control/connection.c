@@ -362,7 +362,8 @@ static bool next_frame(struct connection *connection, size_t *ret_header, size_t
 {
 	const struct buffer *in = &connection->in;
 	size_t limit = connection->greeted ? FRAME_MAX_BYTES : FRAME_MAX_BEFORE_HELLO;
-	int r = frame_peek(in->data + in->begin, buffer_length(in), limit, ret_header, ret_body);
+	int r = buffer_length(in) ? frame_peek(in->data + in->begin, buffer_length(in), limit, ret_header, ret_body)
+				  : 0;
 
 	if (!r)
 		return false;

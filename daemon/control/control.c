@@ -377,14 +377,17 @@ int control_new(const struct control_params *params, struct control **ret, struc
 		if (r < 0)
 			error_set(error, CONDPROF__CODE__INTERNAL, -r, "cannot start: %s", strerror(-r));
 	}
-	if (!r)
-		r = listener_new(control, params->socket_path, &control->listener, error);
 	if (r < 0) {
 		control_free(control);
 		return r;
 	}
 	*ret = control;
 	return 0;
+}
+
+int control_listen(struct control *control, const char *socket_path, struct error *error)
+{
+	return listener_new(control, socket_path, &control->listener, error);
 }
 
 int control_run(struct control *control)

@@ -34,7 +34,6 @@ struct control {
 };
 
 struct control_params {
-	const char *socket_path; ///< NULL: the one handed over, else the default
 	const char *state_path;
 	const char *configuration_path;
 	bool configuration_must_exist;
@@ -42,6 +41,8 @@ struct control_params {
 };
 
 int control_new(const struct control_params *params, struct control **ret, struct error *error);
+/// Opens the socket. @param socket_path NULL: the one handed over, else the default
+int control_listen(struct control *control, const char *socket_path, struct error *error);
 /// Runs until SIGTERM or SIGINT. @return the exit status
 int control_run(struct control *control);
 struct control *control_free(struct control *control);

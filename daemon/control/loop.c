@@ -68,6 +68,11 @@ void loop_quit(struct loop *loop)
 	event_base_loopbreak(loop->base);
 }
 
+void loop_turn(struct loop *loop)
+{
+	event_base_loop(loop->base, EVLOOP_NONBLOCK);
+}
+
 int64_t loop_now_ns(void)
 {
 	struct timespec now;

@@ -20,6 +20,8 @@ struct loop *loop_free(struct loop *loop);
 /// Runs until loop_quit(). @return 0, or -EIO
 int loop_run(struct loop *loop);
 void loop_quit(struct loop *loop);
+/// One turn: what is ready now, without waiting.
+void loop_turn(struct loop *loop);
 /// CLOCK_MONOTONIC, ns.
 int64_t loop_now_ns(void);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the seeds of the fuzz targets frame, png, report, scenario and yaml: make_seeds.py FOLDER writes FOLDER/NAME/*.
+"""Makes the seeds of the fuzz targets frame, png, report, request, scenario and yaml: make_seeds.py FOLDER writes FOLDER/NAME/*.
 
 The seeds are kept in the tree; this is how they came to be. Messages are put together field by field (the numbers are
 those of proto/*.proto), PNG files chunk by chunk, so that wrong ones can be made as well as right ones. Crashes that were
@@ -316,6 +316,37 @@ def report_seeds():
     }
 
 
+# --- what clients send ------------------------------------------------------------------------------------------------
+
+def request_seeds():
+    hello = request(1, 2, number(1, 1) + number(2, 0) + data(3, "seed"))
+    runs = scenario(data(3, "memory:fuzz"), event(10, "a", condition("spot", color())), event(11, "b", TRIGGERS))
+
+    def upload(kind, body, said=None, options=b""):
+        begin = number(1, kind) + number(2, len(body) if said is None else said) + data(3, options)
+        return request(2, 3, begin) + b"".join(request(2, 4, data(1, body[at:at + 60])) for at in range(0, len(body), 60))
+    everything = b"".join(request(10 + field, field, body) for field, body in (
+        (6, b""), (7, b""), (8, number(1, 4)), (9, b""), (11, data(1, "reset")), (11, data(1, "go")), (11, b""),
+        (9, number(1, 1) + number(2, 1) + number(3, 5) + number(4, 500) + number(5, 1) + number(6, 2)), (5, number(1, 1)),
+        (5, number(2, 1)), (5, b""), (6, number(1, 3)), (8, b""), (10, number(1, 1) + number(1, 2)), (10, b""),
+        (2, number(1, 1)), (99, b"")))
+    some = number(3, 1) + double(4, 2.5) + number(5, 10**9) + number(6, 3)
+    seeds = {
+        "hello": hello, "everything": hello + everything, "no-hello": everything, "twice": hello + hello,
+        "other-major": request(1, 2, number(1, 2)), "check": hello + upload(1, runs),
+        "start": hello + upload(0, runs) + everything, "wait": hello + upload(0, runs, options=some + number(9, 1)),
+        "options": hello + upload(0, runs, options=data(1, "replay:/nowhere") + data(2, "log:") + some + number(8, 1)),
+        "too-many-bytes": hello + upload(0, runs, said=30) + everything,
+        "too-big": hello + upload(0, runs, said=1 << 40) + everything,
+        "torn": hello + upload(0, runs)[:-30], "huge": hello + b"\xff" * 9 + b"\x01", "zeros": hello + bytes(100),
+        "no-id": frame(data(2, number(1, 1))) + frame(data(6, b"")), "bad-text": hello + request(3, 11, data(1, b"\xff")),
+        "many-parts": hello + frame(data(4, b"") * 3000),
+    }
+    return {f"{name}-{who}": bytes([7 if who == "slow" else 6, {"stranger": 1, "looks": 20}.get(who, 200)]) + content
+            for name, content in seeds.items() for who in
+            (("slow", "fast", "stranger", "looks") if name in ("everything", "start") else ("slow", "fast"))}
+
+
 # --- scenario files -----------------------------------------------------------------------------------------------------
 
 def yaml_seeds():
@@ -334,8 +365,8 @@ def yaml_seeds():
 
 
 def main():
-    for name, seeds in {"frame": frame_seeds(), "png": png_seeds(), "report": report_seeds(), "scenario": scenario_seeds(),
-                        "yaml": yaml_seeds()}.items():
+    for name, seeds in {"frame": frame_seeds(), "png": png_seeds(), "report": report_seeds(), "request": request_seeds(),
+                        "scenario": scenario_seeds(), "yaml": yaml_seeds()}.items():
         folder = os.path.join(sys.argv[1], name)
         os.makedirs(folder, exist_ok=True)
         for seed, content in seeds.items():
