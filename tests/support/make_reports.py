@@ -5,7 +5,8 @@ by the daemon, so that a mistake of one doesn't hide in the other.
     PYTHONPATH=tests/support:BUILD/tests/support python3 tests/support/make_reports.py FOLDER
 
 tests/unit/check_report reads them; the .json files beside them say what has to come out.
-    many FOLDER N     a report of N occurrences, for tests of size
+    many FOLDER N           a report of N occurrences, for tests of size
+    seeds REPORTS FOLDER    seeds for tests/fuzz/fuzz_view
 """
 
 import math
@@ -337,12 +338,36 @@ def many(path, count):
             out.write(delimited(one))
 
 
+def seeds(reports, path):
+    """Scenario, overview and aggregates with their lengths before them, then all messages."""
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in sorted(entry for entry in reports.iterdir() if entry.is_dir()):
+        messages = b''.join(file.read_bytes() for file in sorted(folder.glob('messages*.pb')))
+        overview = (folder / 'overview.pb') if (folder / 'overview.pb').exists() else folder / 'checkpoint.pb'
+        closing = kiosk_closing().SerializeToString()
+        parts = [(folder / 'scenario.pb').read_bytes() if (folder / 'scenario.pb').exists() else b'',
+                 first_message(overview.read_bytes()) if overview.exists() else b'', closing]
+        data = b''.join(len(part).to_bytes(2, 'little') for part in parts) + b''.join(parts) + messages
+        (path / folder.name).write_bytes(data)
+
+
+def first_message(data):
+    length = shift = place = 0
+    while True:
+        length |= (data[place] & 0x7f) << shift
+        shift, place = shift + 7, place + 1
+        if data[place - 1] < 0x80:
+            return data[place:place + length]
+
+
 SHAPES = {'finished': finished, 'first-shape': first_shape, 'timed-shape': timed_shape, 'torn': torn, 'empty': empty,
           'never-checked': never_checked, 'hostile': hostile}
 
 if __name__ == '__main__':
     if sys.argv[1] == 'many':
         many(pathlib.Path(sys.argv[2]), int(sys.argv[3]))
+    elif sys.argv[1] == 'seeds':
+        seeds(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
     else:
         for name, maker in SHAPES.items():
             maker(pathlib.Path(sys.argv[1]) / name)

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// What the client makes of a report's bytes, in every view and output: three lengths (16 bits, little-endian), then
+/// the scenario, the overview, the aggregates, and the rest are messages. JSON must be JSON, and text must not steer a
+/// terminal.
+#include "tests/fuzz/fuzz.h"
+
+#include "client/view/report.h"
+#include "proto/utf8.h"
+
+#include <json-c/json.h>
+#include <locale.h>
+#include <string.h>
+
+struct bytes_source {
+	struct report_source base;
+	const uint8_t *parts[4];
+	size_t sizes[4];
+	int next;
+};
+
+static int bytes_next(struct report_source *base, Condprof__ReportPart *ret_part, const uint8_t **ret_data,
+		      size_t *ret_size, struct error *error)
+{
+	struct bytes_source *source = (struct bytes_source *)base;
+
+	(void)error;
+	if (source->next == 4)
+		return 0;
+	*ret_part = (Condprof__ReportPart)source->next;
+	*ret_data = source->parts[source->next];
+	*ret_size = source->sizes[source->next++];
+	return 1;
+}
+
+static struct report_source *bytes_close(struct report_source *base)
+{
+	(void)base;
+	return NULL;
+}
+
+static struct bytes_source split(const uint8_t *data, size_t size)
+{
+	struct bytes_source source = {.base = {bytes_next, bytes_close}};
+	const uint8_t *lengths = data;
+
+	data += 6;
+	size -= 6;
+	for (int i = 0; i < 4; i++) {
+		size_t length = i < 3 ? lengths[2 * i] | (size_t)lengths[2 * i + 1] << 8 : size;
+
+		source.parts[i] = data;
+		source.sizes[i] = MIN(length, size);
+		data += source.sizes[i];
+		size -= source.sizes[i];
+	}
+	return source;
+}
+
+static void show(struct render *render, enum view_kind view, struct report *report, struct bytes_source source)
+{
+	const struct view_filter filter = {FILTER_TEXT, "e"};
+	const struct view_options options = {.sort = view == VIEW_EVENTS ? SORT_NAME : SORT_P99,
+					     .filters = &filter,
+					     .n_filters = report->n_conditions % 2};
+	const struct report_query query = REPORT_QUERY_ALL;
+	struct timeline_view timeline;
+	struct error error;
+
+	view_report_begin(render, view, report);
+	if (view == VIEW_OVERVIEW)
+		FUZZ_ASSERT(view_overview(render, report) == 0);
+	else if (view == VIEW_CONDITIONS)
+		FUZZ_ASSERT(view_conditions(render, report, &options) == 0);
+	else if (view == VIEW_EVENTS)
+		FUZZ_ASSERT(view_events(render, report, &options) == 0);
+	if (view == VIEW_TIMELINE) {
+		view_timeline_begin(&timeline, render, report);
+		int r = report_each_occurrence(&source.base, report, &query, view_timeline_occurrence, &timeline,
+					       &error);
+		FUZZ_ASSERT(r == 0);
+		view_timeline_end(&timeline);
+	}
+	view_report_end(render, report);
+}
+
+static void check(enum output_kind output, const char *text, size_t size)
+{
+	FUZZ_ASSERT(strlen(text) == size);
+	FUZZ_ASSERT(utf8_valid(text, size));
+	FUZZ_ASSERT(!utf8_has_control(text, true));
+	if (output != OUTPUT_JSON)
+		return;
+	struct json_object *object = json_tokener_parse(text);
+	FUZZ_ASSERT(object && json_object_is_type(object, json_type_object));
+	json_object_put(object);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const enum output_kind outputs[] = {OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_CSV};
+	struct report *report;
+	struct error error;
+
+	if (size < 6)
+		return 0;
+	setlocale(LC_CTYPE, "C.UTF-8");
+	struct bytes_source source = split(data, size), again = source;
+	if (report_load(&source.base, &report, &error) < 0)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(outputs) * VIEW_KINDS; i++) {
+		const struct render_style style = {.width = size % 3 ? 0 : 50, .ascii = size % 2};
+		char *text = NULL;
+		size_t length;
+		FILE *file = open_memstream(&text, &length);
+		struct render *render = render_new(outputs[i / VIEW_KINDS], file, &style);
+
+		FUZZ_ASSERT(render);
+		show(render, (enum view_kind)(i % VIEW_KINDS), report, again);
+		FUZZ_ASSERT(render_finish(render) == 0);
+		render_free(render);
+		fclose(file);
+		check(outputs[i / VIEW_KINDS], text, length);
+		free(text);
+	}
+	report_free(report);
+	return 0;
+}
