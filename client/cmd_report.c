@@ -7,6 +7,7 @@
 #include "client/commands.h"
 #include "client/fetch.h"
 #include "client/quantity.h"
+#include "client/spool.h"
 #include "client/view/report.h"
 
 #include <ctype.h>
@@ -201,6 +202,8 @@ static enum exit_code open_source(const struct client *client, struct report_com
 	}
 	r = command->folder ? report_source_folder(command->folder, query, ret, &error)
 			    : report_source_daemon(command->connection, command->session, query, ret, &error);
+	if (command->folder && r == -EACCES)
+		return client_fail(client, EXIT_FAILED, "%s", error.message); // nobody of ours has denied anything
 	return r < 0 ? client_fail_error(client, r, &error) : EXIT_DONE;
 }
 
@@ -265,30 +268,47 @@ static enum exit_code take_events(const struct client *client, struct report_com
 	return EXIT_DONE;
 }
 
-static enum exit_code show_occurrences(const struct client *client, struct report_command *command,
-				       struct report *report, struct render *render)
+/// Whatever the daemon has to say against it comes before anything is printed.
+static enum exit_code open_occurrences(const struct client *client, struct report_command *command,
+				       struct report_source **ret)
 {
-	struct report_source *source CLEANUP(report_source_cleanup) = NULL;
-	struct timeline_view view;
+	struct report_source *source = NULL;
 	struct error error = {0};
-	enum exit_code code;
 
 	command->query.messages = true;
-	code = open_source(client, command, &command->query, &source);
+	enum exit_code code = open_source(client, command, &command->query, &source);
 	if (code != EXIT_DONE)
 		return code;
+	int r = command->folder ? 0 : report_source_spool(TAKE_POINTER(source), &source, &error);
+	if (r < 0)
+		return client_fail_error(client, r, &error);
+	*ret = source;
+	return EXIT_DONE;
+}
+
+static int show_occurrences(struct render *render, struct report *report, const struct report_query *query,
+			    struct report_source *source, struct error *error)
+{
+	struct timeline_view view;
+
 	view_timeline_begin(&view, render, report);
-	int r = report_each_occurrence(source, report, &command->query, view_timeline_occurrence, &view, &error);
+	int r = report_each_occurrence(source, report, query, view_timeline_occurrence, &view, error);
 	view_timeline_end(&view);
-	return r < 0 ? client_fail_error(client, r, &error) : EXIT_DONE;
+	return r;
 }
 
 static enum exit_code show(const struct client *client, struct report_command *command, struct report *report)
 {
-	struct render *render = client_render(client);
-	enum exit_code code = EXIT_DONE, written;
-	int r = 0;
+	struct report_source *source CLEANUP(report_source_cleanup) = NULL;
+	struct error error = {0};
+	enum exit_code code = EXIT_DONE;
+	int r;
 
+	if (command->view == VIEW_TIMELINE)
+		code = open_occurrences(client, command, &source);
+	if (code != EXIT_DONE)
+		return code;
+	struct render *render = client_render(client);
 	view_report_begin(render, command->view, report);
 	if (command->view == VIEW_OVERVIEW)
 		r = view_overview(render, report);
@@ -297,12 +317,10 @@ static enum exit_code show(const struct client *client, struct report_command *c
 	else if (command->view == VIEW_EVENTS)
 		r = view_events(render, report, &command->options);
 	else
-		code = show_occurrences(client, command, report, render);
+		r = show_occurrences(render, report, &command->query, source, &error);
 	view_report_end(render, report);
-	written = client_render_done(client, render);
-	if (r < 0)
-		return client_fail(client, EXIT_FAILED, "%s", strerror(-r));
-	return code == EXIT_DONE ? written : code;
+	code = client_render_done(client, render);
+	return r < 0 ? client_fail_error(client, r, &error) : code;
 }
 
 enum exit_code cmd_report(struct client *client)

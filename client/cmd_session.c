@@ -26,7 +26,8 @@ static enum exit_code show_sessions(struct client *client, Condprof__Request *re
 	struct render *render = client_render(client);
 	view_sessions(render, list.items, list.n, empty);
 	code = client_render_done(client, render);
-	for (size_t i = 0; i < list.n; i++)
+	// Of all that is kept only JSON tells it: the list would be long.
+	for (size_t i = 0; i < list.n && request->body_case != CONDPROF__REQUEST__BODY_LIST; i++)
 		if (list.items[i]->report_error && *list.items[i]->report_error)
 			client_note(client, "session %lld: its report is not whole: %s", (long long)list.items[i]->id,
 				    list.items[i]->report_error);

@@ -557,6 +557,29 @@ def test_report_asks_for_what_it_needs():
     equal([request.session for request in seen], [3])
 
 
+def test_a_slow_reader_does_not_hold_the_daemon_up():
+    parts, sent = dict(report_parts(REPORTS / 'finished')), threading.Event()
+    parts[control.PART_MESSAGES] *= 10000
+
+    def talk(peer):
+        peer.greet()
+        while (request := peer.request()) is not None:
+            for part, data in parts.items():
+                if part != control.PART_MESSAGES or request.report.messages:
+                    for place in range(0, len(data), 48 * 1024):
+                        peer.send(request.id, last=False,
+                                  report=control.ReportChunk(session=12, part=part, data=data[place:place + 48 * 1024]))
+            peer.send(request.id, report=control.ReportChunk(session=12))
+            if request.report.messages:
+                sent.set()
+    with fake(talk) as path:
+        process = subprocess.Popen([CONDPROFCTL, '--socket', path, 'report', '--view', 'timeline', '--output', 'csv'],
+                                   stdout=subprocess.PIPE)
+        assert sent.wait(PATIENCE)  # nothing was read yet, and a pipe holds little
+        equal(sum(1 for _ in process.stdout), 1 + 4 * 10000)
+        equal(process.wait(PATIENCE), 0)
+
+
 def test_report_death_in_mid_stream():
     def talk(peer):
         peer.greet()
