@@ -72,7 +72,8 @@ def check_report(daemon, session, x, y):
     conditions = {row['name']: row for row in daemon.ctl('report', session, '--view', 'conditions', '--json').json()['conditions']}
     passes = overview['session']['passes']
     assert 2 <= passes <= 60 * 50, passes
-    equal((conditions['green']['checks'], conditions['green']['fulfilled']), (passes, 1))
+    assert 2 <= conditions['green']['checks'] <= passes, conditions['green']  # a pass may find the screen stalled
+    equal(conditions['green']['fulfilled'], 1)
     # While it cools down the button is not looked for.
     equal((conditions['button']['checks'], conditions['button']['fulfilled']), (1, 1))
     equal((conditions['nowhere']['checks'], conditions['nowhere']['fulfilled']), (1, 1))
@@ -211,7 +212,7 @@ def test_a_server_that_dies_ends_the_session():
             equal((row['state'], row['reason']['code'], row['result']), ('failed', 'source-failed', 'failed'))
             contains(row['reason']['text'], 'the X server is gone', xvfb.uri)
             kept = client.report(number)
-            assert kept.checks()['no'] == kept.overview.frame_count > 0
+            assert 0 < kept.checks()['no'] <= kept.overview.frame_count  # a pass may find the screen stalled
             equal(client.status(), [])
 
 
