@@ -4,6 +4,7 @@
 
 #include "daemon/detect/colour.h"
 #include "daemon/detect/frame.h"
+#include "daemon/detect/memory.h"
 
 static double difference(const int64_t sums[3], int64_t count, uint32_t rgb)
 {
@@ -15,20 +16,14 @@ static double difference(const int64_t sums[3], int64_t count, uint32_t rgb)
 	return (double)d / (double)(count * 765);
 }
 
-void detect_color(struct detect_frame *frame, uint32_t rgb, const struct detect_query *query, struct detect_result *ret)
+static void compute(struct detect_frame *frame, uint32_t rgb, const struct detect_query *query, struct rect area,
+		    struct detect_result *ret)
 {
-	struct rect area;
+	int width = area.right - area.left, height = area.bottom - area.top;
 	int64_t sums[3];
-	int width, height;
 	double diff;
 
-	*ret = (struct detect_result){0};
-	if (!frame_area(frame, query, &area))
-		return;
-	ret->evaluable = true;
-	frame_need(frame, DETECT_REDUCED, ret);
-	width = area.right - area.left;
-	height = area.bottom - area.top;
+	frame_need(frame, MADE_REDUCED, area, ret);
 	colour_sums(frame->pixels.pixels + area.top * frame->pixels.stride + 4 * (ptrdiff_t)area.left,
 		    frame->pixels.stride, width, height, NULL, 0, sums);
 	diff = difference(sums, (int64_t)width * height, rgb);
@@ -36,4 +31,20 @@ void detect_color(struct detect_frame *frame, uint32_t rgb, const struct detect_
 	ret->score = 1 - diff;
 	ret->found = diff * 100 <= query->threshold;
 	frame_place(frame, area, ret);
+}
+
+void detect_color(struct detect_frame *frame, uint32_t rgb, const struct detect_query *query, struct detect_result *ret)
+{
+	struct detect_question question = {NULL, rgb, query->area, query->exact, query->best, query->threshold};
+	struct rect area;
+
+	*ret = (struct detect_result){0};
+	if (!frame_area(frame, query, &area))
+		return;
+	ret->evaluable = true;
+	if (query->memory && memory_recall(query->memory, frame, &question, area, ret))
+		return;
+	compute(frame, rgb, query, area, ret);
+	if (query->memory)
+		memory_keep(query->memory, frame, ret);
 }

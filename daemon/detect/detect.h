@@ -42,12 +42,31 @@ void detect_frame_begin(struct detect_frame *frame, struct picture_view view);
 void detect_frame_set_clock(struct detect_frame *frame, detect_clock clock);
 
 /// Parts of the preparation, for shared time.
-enum detect_part { DETECT_REDUCED, DETECT_GRAY, DETECT_SUMS, DETECT_BOXES, DETECT_PARTS };
+enum detect_part {
+	DETECT_REDUCED, ///< smaller pixels
+	DETECT_GRAY,
+	DETECT_BOXES,   ///< means of boxes of pixels
+	DETECT_CHANGES, ///< comparing with earlier frames
+	DETECT_PARTS,
+};
+
+/// What a condition keeps of its last check: its result, and what it needs to tell that no pixel it looked at has
+/// changed since. One a condition, used with one frame.
+struct detect_memory;
+
+int detect_memory_new(struct detect_memory **ret);
+struct detect_memory *detect_memory_free(struct detect_memory *memory);
+/// Takes the memory for checks of this area on frames as reserved, and forgets. Call it after detect_frame_reserve()
+/// changed anything; without it nothing is reused. @param area,exact as in the queries to come
+int detect_memory_reserve(struct detect_memory *memory, const struct detect_frame *frame, struct rect area, bool exact);
+/// The next check computes.
+void detect_memory_forget(struct detect_memory *memory);
 
 struct detect_result {
 	bool found;
 	bool evaluable;           ///< false: area not inside the frame, empty, or smaller than the template
 	bool stopped;             ///< the stop flag was seen: nothing else here says anything
+	bool reused;              ///< the result of the last check on this memory: no pixel it looked at has changed
 	bool has_score;           ///< score is known exactly
 	double score;             ///< image: correlation; color: confidence
 	double colour_difference; ///< image, with has_score, percent
@@ -64,8 +83,10 @@ struct detect_query {
 	bool exact;
 	double threshold; ///< percent
 	bool best;        ///< leave the threshold out and report the best candidate (for people, not for sessions)
-	const volatile int *stop; ///< looked at between blocks of rows; non-zero ends the search. May be NULL.
-	                           ///< Another thread sets it, atomically; read it so
+	const volatile int *stop;     ///< looked at between blocks of rows; non-zero ends the search. May be NULL.
+				      ///< Another thread sets it, atomically; read it so
+	struct detect_memory *memory; ///< of this condition: reuses its last result where that is the same, and begins
+				      ///< where it was found last. NULL: always computed
 };
 
 /// Looks for an image. @param ret always filled

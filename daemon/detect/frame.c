@@ -111,19 +111,42 @@ static void take_all(struct detect_frame *frame, struct purse *purse)
 		level->means = take(purse, (size_t)level->height + 1, (size_t)level->stride);
 		level->sums = take(purse, ((size_t)level->height + 1) * (size_t)level->stride, sizeof(*level->sums));
 	}
+	frame->tiles_across = (frame->width + TILE_WIDTH - 1) / TILE_WIDTH;
+	frame->tiles_down = (frame->height + TILE_HEIGHT - 1) / TILE_HEIGHT;
+	frame->tiles = take(purse, (size_t)frame->tiles_across, (size_t)frame->tiles_down);
+	frame->kept = take(purse, (size_t)frame->source_height, 4 * (size_t)frame->source_width);
+	frame->source_tiles_across = (frame->source_width + TILE_WIDTH - 1) / TILE_WIDTH;
+	frame->history = take(purse,
+			      (size_t)frame->source_tiles_across *
+				      (size_t)((frame->source_height + TILE_HEIGHT - 1) / TILE_HEIGHT),
+			      sizeof(*frame->history));
 	frame->put_out_stride = (ptrdiff_t)((width + 63) / 64);
 	frame->put_out = take(purse, height * (size_t)frame->put_out_stride, sizeof(*frame->put_out));
 	take_scratch(frame, purse);
 	if (frame->num != frame->den) {
 		frame->reduced = take(purse, height, 4 * width);
-		frame->reduced_row = take(purse, reduce_scratch(frame->width), sizeof(*frame->reduced_row));
+		frame->reduction.row = take(purse, 4 * (size_t)frame->source_width + REDUCE_PADDING, sizeof(uint32_t));
+		frame->spans = take(purse, width, sizeof(*frame->spans));
 	}
+}
+
+static void prepare_reduction(struct detect_frame *frame)
+{
+	for (int x = 0; x < frame->width; x++)
+		frame->spans[x] = reduce_span(x, frame->source_width, frame->num, frame->den);
+	frame->reduction.num = frame->num;
+	frame->reduction.den = frame->den;
+	frame->reduction.columns = frame->spans;
 }
 
 static int reserve(struct detect_frame *frame, int width, int height, int quality)
 {
 	struct purse purse = {0};
 
+	frame->reduced = NULL;
+	frame->source_width = width;
+	frame->source_height = height;
+	frame->quality = quality;
 	detect_ratio(width, height, quality, &frame->num, &frame->den);
 	frame->width = reduce_side(width, frame->num, frame->den);
 	frame->height = reduce_side(height, frame->num, frame->den);
@@ -133,8 +156,9 @@ static int reserve(struct detect_frame *frame, int width, int height, int qualit
 	if (!frame->memory)
 		return -ENOMEM;
 	purse = (struct purse){.memory = frame->memory};
-	frame->reduced = NULL;
 	take_all(frame, &purse);
+	if (frame->reduced)
+		prepare_reduction(frame);
 	return 0;
 }
 
@@ -148,115 +172,28 @@ int detect_frame_reserve(struct detect_frame *frame, int width, int height, int 
 	if (frame->source_width == width && frame->source_height == height && frame->quality == quality)
 		return 0;
 	release(frame);
-	frame->ready = frame->levels_ready = 0;
+	frame->generation++;
 	frame->source = frame->pixels = (struct picture_view){0};
 	r = reserve(frame, width, height, quality);
-	if (r < 0) {
+	if (r < 0)
 		release(frame);
-		return r;
-	}
-	frame->source_width = width;
-	frame->source_height = height;
-	frame->quality = quality;
-	return 0;
+	return r;
 }
 
 void detect_frame_begin(struct detect_frame *frame, struct picture_view view)
 {
+	frame->number++;
 	frame->source = view;
 	frame->pixels = view;
-	frame->ready = frame->levels_ready = 0;
+	if (frame->reduced)
+		frame->pixels =
+			(struct picture_view){frame->reduced, frame->width, frame->height, 4 * (ptrdiff_t)frame->width};
+	memset(frame->tiles, 0, (size_t)frame->tiles_across * (size_t)frame->tiles_down);
 }
 
 void detect_frame_set_clock(struct detect_frame *frame, detect_clock clock)
 {
 	frame->clock = clock;
-}
-
-static void make_reduced(struct detect_frame *frame)
-{
-	ptrdiff_t stride = 4 * (ptrdiff_t)frame->width;
-
-	reduce_picture(frame->source, frame->num, frame->den, frame->reduced_row, frame->reduced, stride);
-	frame->pixels = (struct picture_view){frame->reduced, frame->width, frame->height, stride};
-}
-
-static void make_gray(struct detect_frame *frame)
-{
-	for (int y = 0; y < frame->height; y++)
-		kernels()->gray_row(frame->pixels.pixels + y * frame->pixels.stride,
-				    frame->gray + y * frame->gray_stride, frame->width);
-}
-
-// A row of sums of boxes of 1 << shift px, from what is smaller.
-static void make_sums(struct detect_frame *frame, int shift, int row, uint16_t *ret_sums)
-{
-	const struct level *level = &frame->levels[shift], *finer = level - 1;
-
-	if (shift == 1) {
-		const uint8_t *gray = frame->gray + 2 * row * frame->gray_stride;
-		kernels()->halve_bytes(gray, gray + frame->gray_stride, ret_sums, level->width);
-	} else if (shift == 2) {
-		make_sums(frame, 1, 2 * row, frame->scratch.rows[0]);
-		make_sums(frame, 1, 2 * row + 1, frame->scratch.rows[1]);
-		kernels()->halve_sums(frame->scratch.rows[0], frame->scratch.rows[1], ret_sums, level->width);
-	} else {
-		const uint16_t *sums = finer->sums + 2 * row * finer->stride;
-		kernels()->halve_sums(sums, sums + finer->stride, ret_sums, level->width);
-	}
-}
-
-static void make_level(struct detect_frame *frame, int shift)
-{
-	struct level *level = &frame->levels[shift];
-
-	if (frame->levels_ready & (1U << shift))
-		return;
-	if (shift > 2)
-		make_level(frame, shift - 1);
-	for (int row = 0; row < level->height; row++) {
-		uint16_t *sums = level->sums + row * level->stride;
-		make_sums(frame, shift, row, sums);
-		kernels()->means_of(sums, level->means + row * level->stride, 2 * shift, level->width);
-	}
-	frame->levels_ready |= 1U << shift;
-}
-
-static void note(struct detect_frame *frame, enum detect_part part, int64_t begin, struct detect_result *ret)
-{
-	frame->ready |= 1U << part;
-	ret->prepared |= 1U << part;
-	if (frame->clock)
-		ret->prepared_ns[part] += frame->clock() - begin;
-}
-
-void frame_need(struct detect_frame *frame, enum detect_part part, struct detect_result *ret)
-{
-	int64_t begin;
-
-	if (part == DETECT_REDUCED && !frame->reduced)
-		return;
-	ret->used |= 1U << part;
-	if (frame->ready & (1U << part))
-		return;
-	begin = frame->clock ? frame->clock() : 0;
-	if (part == DETECT_REDUCED)
-		make_reduced(frame);
-	else
-		make_gray(frame);
-	note(frame, part, begin, ret);
-}
-
-void frame_need_boxes(struct detect_frame *frame, int shift, struct detect_result *ret)
-{
-	int64_t begin;
-
-	ret->used |= 1U << DETECT_BOXES;
-	if (frame->levels_ready & (1U << shift))
-		return;
-	begin = frame->clock ? frame->clock() : 0;
-	make_level(frame, shift);
-	note(frame, DETECT_BOXES, begin, ret);
 }
 
 static int scale_down(const struct detect_frame *frame, int v)
@@ -275,7 +212,7 @@ bool frame_area(const struct detect_frame *frame, const struct detect_query *que
 	int grow = query->exact ? 1 : 0;
 
 	if (area->left < 0 || area->top < 0 || area->left >= area->right || area->top >= area->bottom ||
-	    area->right > frame->source.width || area->bottom > frame->source.height)
+	    area->right > frame->source_width || area->bottom > frame->source_height)
 		return false;
 	ret->left = MAX(scale_down(frame, area->left) - grow, 0);
 	ret->top = MAX(scale_down(frame, area->top) - grow, 0);
@@ -295,6 +232,6 @@ void frame_place(const struct detect_frame *frame, struct rect place, struct det
 	ret->y = frame_to_source(frame, place.top + (place.bottom - place.top) / 2);
 	ret->place.left = frame_to_source(frame, place.left);
 	ret->place.top = frame_to_source(frame, place.top);
-	ret->place.right = MIN(frame_to_source(frame, place.right), frame->source.width);
-	ret->place.bottom = MIN(frame_to_source(frame, place.bottom), frame->source.height);
+	ret->place.right = MIN(frame_to_source(frame, place.right), frame->source_width);
+	ret->place.bottom = MIN(frame_to_source(frame, place.bottom), frame->source_height);
 }

@@ -6,6 +6,7 @@
 
 #include "daemon/detect/detect.h"
 #include "daemon/detect/kernels.h"
+#include "daemon/detect/reduce.h"
 
 /// The largest boxes are 1 << BOX_SHIFT_MAX px wide.
 #define BOX_SHIFT_MAX 4
@@ -24,6 +25,17 @@ struct level {
 	ptrdiff_t stride;  ///< elements, of both
 	uint8_t *means;    ///< rounded half up
 	uint16_t *sums;
+};
+
+/// Frames are prepared in tiles, each when some condition first looks at it. Boxes do not cross tiles.
+#define TILE_WIDTH 32
+#define TILE_HEIGHT 16
+
+_Static_assert(TILE_WIDTH % (1 << BOX_SHIFT_MAX) == 0 && TILE_HEIGHT % (1 << BOX_SHIFT_MAX) == 0, "boxes fit tiles");
+
+/// When a tile of source px was compared with the frame's copy, and when it last differed: numbers of frames, 0: never.
+struct tile_history {
+	uint64_t compared_in, changed_in;
 };
 
 /// What a search writes to.
@@ -45,26 +57,37 @@ struct detect_frame {
 	struct picture_view source; ///< of the current frame
 	struct picture_view pixels; ///< the source itself, or the reduced copy once it is ready
 
-	uint8_t *reduced;      ///< BGRA; NULL without reduction
-	uint64_t *reduced_row; ///< scratch of the reduction
-	uint8_t *gray;         ///< SCAN_PATTERNS more rows than the frame
+	uint8_t *reduced; ///< BGRA; NULL without reduction
+	struct reduction reduction;
+	struct span *spans; ///< the reduction's columns
+	uint8_t *gray;      ///< SCAN_PATTERNS more rows than the frame
 	ptrdiff_t gray_stride;
 	struct level levels[BOX_SHIFT_MAX + 1]; ///< by shift; [0] is not used: that is gray
 	uint64_t *put_out; ///< a bit a position, rows of put_out_stride words; zero between searches
 	ptrdiff_t put_out_stride;
+	uint8_t *tiles; ///< a set of enum made each, rows of tiles_across
+	int tiles_across, tiles_down;
+	uint8_t *kept;                ///< source pixels of compared tiles, as in the frame of tile_history.compared_in
+	struct tile_history *history; ///< rows of source_tiles_across
+	int source_tiles_across;
+	uint64_t number;     ///< of the current frame, from 1
+	uint64_t generation; ///< changes whenever memory was taken anew
 	struct frame_scratch scratch;
 	void *memory; ///< all of the above
 
-	uint32_t ready;        ///< 1 << detect_part
-	uint32_t levels_ready; ///< 1 << shift
 	detect_clock clock;
 };
 
-/// Makes the part ready and notes in `ret` that it was used and, when it was made now, how long that took.
-void frame_need(struct detect_frame *frame, enum detect_part part, struct detect_result *ret);
+/// What can be made of a tile.
+enum made {
+	MADE_REDUCED = 1,
+	MADE_GRAY = 2,
+	MADE_BOXES = 2, ///< MADE_BOXES << shift, shift 1 to BOX_SHIFT_MAX
+};
 
-/// The same for boxes of 1 << shift px, 1 to BOX_SHIFT_MAX.
-void frame_need_boxes(struct detect_frame *frame, int shift, struct detect_result *ret);
+/// Makes ready what is asked for (a set of enum made) of an area, as far as it is not, and notes in `ret` what was
+/// used, what was made now and how long that took. Boxes are those that lie wholly in the frame.
+void frame_need(struct detect_frame *frame, unsigned made, struct rect area, struct detect_result *ret);
 
 /// The area of a query in reduced px, grown for an exact search. False: not evaluable.
 bool frame_area(const struct detect_frame *frame, const struct detect_query *query, struct rect *ret);

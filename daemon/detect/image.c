@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "daemon/detect/memory.h"
 #include "daemon/detect/search.h"
 
 // A score that misses the threshold by less than this is rounding, not a difference.
@@ -72,7 +73,9 @@ static bool accept(struct search *search, const struct candidate *at)
 	// The first one looked at is the best: it stays the answer for people when none is accepted.
 	if (found || (search->query->best && !search->result->has_score))
 		report(search, at, colour, found, search->result);
-	if (!found)
+	if (found)
+		search->found = *at;
+	else
 		put_out(search, at);
 	return found;
 }
@@ -114,30 +117,50 @@ static void look(struct search *search)
 	search->result->stopped = !ended;
 }
 
-void detect_image(struct detect_frame *frame, const struct detect_template *template_, const struct detect_query *query,
-		  struct detect_result *ret)
+static bool fits(const struct detect_template *t, const struct detect_query *query, const struct rect *area)
+{
+	return query->area.right - query->area.left >= t->source_width &&
+	       query->area.bottom - query->area.top >= t->source_height && area->right - area->left >= t->width &&
+	       area->bottom - area->top >= t->height;
+}
+
+static void compute(struct detect_frame *frame, const struct detect_template *template_,
+		    const struct detect_query *query, struct rect area, struct detect_result *ret)
 {
 	struct search search = {
 		.kernels = kernels(),
 		.frame = frame,
 		.template_ = template_,
 		.query = query,
+		.area = area,
+		.positions = {area.left, area.top, area.right - template_->width + 1,
+			      area.bottom - template_->height + 1},
+		.hint_x = -1,
 		.result = ret,
 	};
+
+	if (query->memory)
+		memory_hint(query->memory, frame, &search.hint_x, &search.hint_y);
+	frame_need(frame, MADE_REDUCED | MADE_GRAY, area, ret);
+	look(&search);
+	light_all(&search);
+	if (query->memory && ret->found)
+		memory_set_hint(query->memory, search.found.x, search.found.y);
+}
+
+void detect_image(struct detect_frame *frame, const struct detect_template *template_, const struct detect_query *query,
+		  struct detect_result *ret)
+{
+	struct detect_question question = {template_, 0, query->area, query->exact, query->best, query->threshold};
 	struct rect area;
 
 	*ret = (struct detect_result){0};
-	if (!frame_area(frame, query, &area))
-		return;
-	if (query->area.right - query->area.left < template_->source_width ||
-	    query->area.bottom - query->area.top < template_->source_height ||
-	    area.right - area.left < template_->width || area.bottom - area.top < template_->height)
+	if (!frame_area(frame, query, &area) || !fits(template_, query, &area))
 		return;
 	ret->evaluable = true;
-	frame_need(frame, DETECT_REDUCED, ret);
-	frame_need(frame, DETECT_GRAY, ret);
-	search.positions = (struct rect){area.left, area.top, area.right - template_->width + 1,
-					 area.bottom - template_->height + 1};
-	look(&search);
-	light_all(&search);
+	if (query->memory && memory_recall(query->memory, frame, &question, area, ret))
+		return;
+	compute(frame, template_, query, area, ret);
+	if (query->memory)
+		memory_keep(query->memory, frame, ret);
 }

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Area averaging in integers. Lengths are measured in units of which a source pixel has `num` and a result pixel
-// `den`, so that every overlap is a whole number.
+// Area averaging in integers: rows first, all channels of a source row side by side, then columns.
 #include "daemon/detect/reduce.h"
 
 #include <string.h>
 
-/// The source pixels that make up one result pixel, in one direction.
-struct span {
-	int first, last;           ///< inclusive
-	uint32_t head, body, tail; ///< weight of the first, of those between, of the last
-	uint32_t total;
-};
+/// The four channels of a pixel.
+typedef uint32_t channels32 __attribute__((vector_size(16)));
 
-static struct span span_of(int result, int side, int num, int den)
+/// Up to this the weights of a result pixel and its channels fit 32 bits: 4096² * 255.
+#define DEN_SMALL 4096
+
+struct span reduce_span(int result, int side, int num, int den)
 {
 	int64_t from = (int64_t)result * den, to = MIN(from + den, (int64_t)side * num);
 	struct span span = {
@@ -39,56 +37,86 @@ int reduce_side(int side, int num, int den)
 	return (int)MAX(reduced, 1);
 }
 
-size_t reduce_scratch(int ret_width)
+// Adds source bytes to sums, in blocks that compilers make vectors of.
+static void add_bytes(const uint8_t *bytes, uint32_t weight, uint32_t *sums, int count)
 {
-	return 3 * (size_t)ret_width;
+	int i = 0;
+
+	for (; i + 16 <= count; i += 16)
+		for (int j = 0; j < 16; j++)
+			sums[i + j] += weight * bytes[i + j];
+	for (; i < count; i++)
+		sums[i] += weight * bytes[i];
 }
 
-// Adds one source row, averaged in x, to the sums of a result row.
-static void add_row(const uint8_t *source, int source_width, int num, int den, uint32_t weight, uint64_t *sums,
-		    int width)
+static channels32 load(const uint32_t *sums)
 {
-	for (int x = 0; x < width; x++) {
-		struct span span = span_of(x, source_width, num, den);
-		const uint8_t *p = source + 4 * (ptrdiff_t)span.first;
-		uint32_t b = span.head * p[0], g = span.head * p[1], r = span.head * p[2];
+	channels32 c;
 
-		for (int i = span.first + 1; i <= span.last; i++) {
-			uint32_t w = i == span.last ? span.tail : span.body;
-			p += 4;
-			b += w * p[0];
-			g += w * p[1];
-			r += w * p[2];
-		}
-		sums[3 * x] += (uint64_t)weight * b;
-		sums[3 * x + 1] += (uint64_t)weight * g;
-		sums[3 * x + 2] += (uint64_t)weight * r;
-	}
+	memcpy(&c, sums, sizeof(c));
+	return c;
 }
 
-static void write_row(const uint64_t *sums, int source_width, int num, int den, uint32_t rows, uint8_t *ret, int width)
+// Rounded division without dividing: half a unit keeps the product away from whole numbers by more than it is off.
+static uint8_t quotient(double sum, double half, double reciprocal)
 {
-	for (int x = 0; x < width; x++) {
-		uint64_t total = (uint64_t)rows * span_of(x, source_width, num, den).total;
+	return (uint8_t)((sum + half + 0.5) * reciprocal);
+}
 
+static void write_pixel(const uint64_t sums[4], uint64_t total, uint8_t *ret)
+{
+	double half = (double)(total / 2), reciprocal = 1 / (double)total;
+
+	for (int c = 0; c < 3; c++)
+		ret[c] = quotient((double)sums[c], half, reciprocal);
+	ret[3] = 255;
+}
+
+// One result pixel from sums that begin at source column `first`.
+static void average_small(const struct span *span, const uint32_t *sums, uint64_t total, uint8_t *ret)
+{
+	channels32 sum = load(sums) * span->head;
+
+	for (int i = span->first + 1; i < span->last; i++)
+		sum += load(sums += 4) * span->body;
+	if (span->last > span->first)
+		sum += load(sums + 4) * span->tail;
+	write_pixel((uint64_t[]){sum[0], sum[1], sum[2], 0}, total, ret);
+}
+
+static void average_large(const struct span *span, const uint32_t *sums, uint64_t total, uint8_t *ret)
+{
+	uint64_t sum[4] = {0};
+
+	for (int i = span->first; i <= span->last; i++, sums += 4)
 		for (int c = 0; c < 3; c++)
-			ret[4 * x + c] = (uint8_t)((sums[3 * x + c] + total / 2) / total);
-		ret[4 * x + 3] = 255;
-	}
+			sum[c] += (uint64_t)sums[c] * span_weight(span, i);
+	write_pixel(sum, total, ret);
 }
 
-void reduce_picture(struct picture_view source, int num, int den, uint64_t *scratch, uint8_t *ret, ptrdiff_t ret_stride)
+void reduce_part(const struct reduction *reduction, struct picture_view source, struct rect part, uint8_t *ret,
+		 ptrdiff_t ret_stride)
 {
-	int width = reduce_side(source.width, num, den), height = reduce_side(source.height, num, den);
+	const struct span *columns = reduction->columns;
+	int first = columns[part.left].first, count = 4 * (columns[part.right - 1].last - first + 1);
 
-	for (int y = 0; y < height; y++) {
-		struct span rows = span_of(y, source.height, num, den);
+	for (int y = part.top; y < part.bottom; y++) {
+		struct span rows = reduce_span(y, source.height, reduction->num, reduction->den);
 
-		memset(scratch, 0, reduce_scratch(width) * sizeof(*scratch));
+		memset(reduction->row, 0, (size_t)count * sizeof(*reduction->row));
 		for (int i = rows.first; i <= rows.last; i++)
-			add_row(source.pixels + i * source.stride, source.width, num, den, span_weight(&rows, i),
-				scratch, width);
-		write_row(scratch, source.width, num, den, rows.total, ret + y * ret_stride, width);
+			add_bytes(source.pixels + i * source.stride + 4 * (ptrdiff_t)first, span_weight(&rows, i),
+				  reduction->row, count);
+		for (int x = part.left; x < part.right; x++) {
+			const uint32_t *sums = reduction->row + 4 * (ptrdiff_t)(columns[x].first - first);
+			uint64_t total = (uint64_t)rows.total * columns[x].total;
+			uint8_t *pixel = ret + y * ret_stride + 4 * (ptrdiff_t)x;
+
+			if (reduction->den <= DEN_SMALL)
+				average_small(&columns[x], sums, total, pixel);
+			else
+				average_large(&columns[x], sums, total, pixel);
+		}
 	}
 }
 
@@ -122,10 +150,10 @@ void reduce_template(struct picture_view source, int num, int den, uint8_t *ret,
 	int width = reduce_side(source.width, num, den), height = reduce_side(source.height, num, den);
 
 	for (int y = 0; y < height; y++) {
-		struct span rows = span_of(y, source.height, num, den);
+		struct span rows = reduce_span(y, source.height, num, den);
 
 		for (int x = 0; x < width; x++) {
-			struct span columns = span_of(x, source.width, num, den);
+			struct span columns = reduce_span(x, source.width, num, den);
 
 			reduce_template_pixel(source, &columns, &rows, ret + y * ret_stride + 4 * (ptrdiff_t)x);
 		}

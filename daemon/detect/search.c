@@ -450,24 +450,67 @@ static struct stage make_stage(const struct search *search, const struct pattern
 	return (struct stage){.set = set, .boxes = boxes_of(search->frame, set->shift), .columns = columns, .next = -2};
 }
 
-// The stages of this search, coarse to fine. @return how many; 0: every position is looked at
-static int choose(struct search *search, struct stage ret[STAGES_MAX])
+// What scanning all positions with a set costs, in products of four vectors (a quarter of a nanosecond or so).
+static double scan_cost(const struct search *search, const struct pattern_set *set)
+{
+	const struct rect *p = &search->positions;
+	int places = ((p->right - p->left) >> set->shift) + 1, vectors = (places + 15) / 16;
+	double strips = ((p->bottom - p->top) >> (set->shift ? set->shift : 2)) + 1,
+	       lanes = set->shift ? 1 : SCAN_PATTERNS;
+	double group = (double)set->scan_rows * set->quads * SCAN_PATTERNS * vectors + 150;
+	double norms = lanes * 8 * (places + set->columns), begin = 2.0 * set->rows * (places + set->columns);
+
+	return strips * (set->groups * group + norms) + begin;
+}
+
+// The same for looking at every position.
+static double look_cost(const struct search *search)
 {
 	const struct detect_template *t = search->template_;
+	const struct rect *p = &search->positions;
+	double position = 200 + t->height / 2 * 8.0 * ((t->width + 63) / 64);
+
+	return (double)(p->right - p->left) * (p->bottom - p->top) * position;
+}
+
+static const struct pattern_set *usable_band(const struct search *search)
+{
+	for (int band = 0; band < BANDS; band++)
+		if (cosine_of(search, &search->template_->bands[band]) >= COSINE_WORTH)
+			return &search->template_->bands[band];
+	return NULL;
+}
+
+// The stages of this search, coarse to fine: the cheapest first scan, and the finer ones for what it leaves. @return
+// how many; 0: every position is looked at
+static int choose(struct search *search, struct stage ret[STAGES_MAX])
+{
 	const struct frame_scratch *scratch = &search->frame->scratch;
+	const struct pattern_set *best = usable_band(search);
+	double cost = best ? scan_cost(search, best) : INFINITY;
+	unsigned boxes = 0;
 	int n = 0;
 
-	for (int shift = BOX_SHIFT_MAX; shift > 0; shift--) {
-		const struct pattern_set *set = &t->sets[shift];
+	for (int shift = 1; shift <= BOX_SHIFT_MAX; shift++) {
+		const struct pattern_set *set = &search->template_->sets[shift];
+		if (cosine_of(search, set) < COSINE_WORTH || scan_cost(search, set) > cost)
+			continue;
+		best = set;
+		cost = scan_cost(search, set);
+	}
+	if (look_cost(search) <= cost)
+		return 0;
+	ret[n++] = make_stage(search, best, &scratch->all);
+	for (int shift = best->shift; shift > 0; shift--) {
+		const struct pattern_set *set = &search->template_->sets[shift];
 		if (cosine_of(search, set) < COSINE_WORTH)
 			continue;
-		frame_need_boxes(search->frame, shift, search->result);
-		ret[n] = make_stage(search, set, n ? &scratch->some : &scratch->all);
-		n++;
+		boxes |= (unsigned)MADE_BOXES << shift;
+		if (set != best)
+			ret[n++] = make_stage(search, set, &scratch->some);
 	}
-	for (int band = 0; !n && band < BANDS; band++)
-		if (cosine_of(search, &t->bands[band]) >= COSINE_WORTH)
-			ret[n++] = make_stage(search, &t->bands[band], &scratch->all);
+	if (boxes)
+		frame_need(search->frame, boxes, search->area, search->result);
 	return n;
 }
 
@@ -502,6 +545,10 @@ bool search_best(struct search *search, double bar)
 	search->list = NULL;
 	search->bar = bar;
 	search->best = (struct candidate){0, -1, -1};
+	// Where it was last time it often still is, and that raises the bar for all other positions.
+	if (search->hint_x >= search->positions.left && search->hint_x < search->positions.right &&
+	    search->hint_y >= search->positions.top && search->hint_y < search->positions.bottom)
+		look_at(search, search->hint_x, search->hint_y);
 	return run(search);
 }
 

@@ -11,13 +11,16 @@ struct search {
 	struct detect_frame *frame;
 	const struct detect_template *template_;
 	const struct detect_query *query;
+	struct rect area;
 	struct rect positions;        ///< of the left top corner
 	bool any_put_out;             ///< frame->put_out has bits
 	struct detect_result *result; ///< for what was prepared
 	struct candidate *list;       ///< NULL: only the best is wanted; else a heap of the best ones, the worst on top
 	size_t listed;
-	double bar; ///< what a position must reach to be of any use now
+	int hint_x, hint_y; ///< where to look first; x -1: nowhere in particular
+	double bar;         ///< what a position must reach to be of any use now
 	struct candidate best;
+	struct candidate found; ///< the accepted one, where there is one
 };
 
 /// Finds the best position not put out whose score is at least `bar`, into search->best (x -1: there is none).
