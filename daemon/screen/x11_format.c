@@ -3,7 +3,9 @@
 
 #include "daemon/screen/x11_format.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <string.h>
 
 static int init_channel(struct x11_format *format, size_t index, uint32_t mask)
 {
@@ -18,6 +20,22 @@ static int init_channel(struct x11_format *format, size_t index, uint32_t mask)
 	for (uint32_t value = 0; value <= top; value++)
 		format->channels[index].value[value] = (uint8_t)((value * 255 + top / 2) / top);
 	return 0;
+}
+
+static inline uint32_t convert_pixel(const struct x11_channel *blue, const struct x11_channel *green,
+				     const struct x11_channel *red, uint32_t pixel)
+{
+	return (uint32_t)blue->value[(pixel & blue->mask) >> blue->shift] |
+	       (uint32_t)green->value[(pixel & green->mask) >> green->shift] << 8 |
+	       (uint32_t)red->value[(pixel & red->mask) >> red->shift] << 16 | 0xff000000U;
+}
+
+static void init_words(struct x11_format *format)
+{
+	const struct x11_channel *channels = format->channels;
+
+	for (uint32_t word = 0; word < ARRAY_SIZE(format->words); word++)
+		format->words[word] = convert_pixel(&channels[0], &channels[1], &channels[2], word);
 }
 
 int x11_format_init(struct x11_format *format, int bits_per_pixel, int pad_bits, bool big_endian, uint32_t red_mask,
@@ -38,7 +56,11 @@ int x11_format_init(struct x11_format *format, int bits_per_pixel, int pad_bits,
 	int r = init_channel(format, 0, blue_mask);
 	if (r == 0)
 		r = init_channel(format, 1, green_mask);
-	return r == 0 ? init_channel(format, 2, red_mask) : r;
+	if (r == 0)
+		r = init_channel(format, 2, red_mask);
+	if (r == 0 && bits_per_pixel == 16)
+		init_words(format);
+	return r;
 }
 
 ptrdiff_t x11_format_stride(const struct x11_format *format, int width)
@@ -48,26 +70,37 @@ ptrdiff_t x11_format_stride(const struct x11_format *format, int width)
 	return (bits + format->pad_bits - 1) / format->pad_bits * format->pad_bits / 8;
 }
 
+static inline void store(uint8_t *to, uint32_t pixel)
+{
+	const uint8_t bytes[4] = {pixel & 0xff, pixel >> 8 & 0xff, pixel >> 16 & 0xff, pixel >> 24};
+
+	memcpy(to, bytes, sizeof(bytes));
+}
+
 // Called with constants for the first two, so that a loop is made for each.
 static inline uint32_t load(int bytes, bool big_endian, const uint8_t *pixel)
 {
-	uint32_t value = 0;
+	uint32_t word;
 
-	for (int i = 0; i < bytes; i++)
-		value |= (uint32_t)pixel[i] << 8 * (big_endian ? bytes - 1 - i : i);
-	return value;
+	if (bytes == 2)
+		return big_endian ? (uint32_t)pixel[0] << 8 | pixel[1] : (uint32_t)pixel[1] << 8 | pixel[0];
+	if (bytes == 3)
+		return big_endian ? (uint32_t)pixel[0] << 16 | (uint32_t)pixel[1] << 8 | pixel[2]
+				  : (uint32_t)pixel[2] << 16 | (uint32_t)pixel[1] << 8 | pixel[0];
+	memcpy(&word, pixel, sizeof(word));
+	return big_endian ? be32toh(word) : le32toh(word);
 }
 
 static inline void convert_row(const struct x11_format *format, int bytes, bool big_endian, const uint8_t *from,
 			       uint8_t *to, int width)
 {
+	const struct x11_channel *blue = &format->channels[0], *green = &format->channels[1],
+				 *red = &format->channels[2];
+
 	for (int x = 0; x < width; x++, from += bytes, to += 4) {
 		uint32_t pixel = load(bytes, big_endian, from);
 
-		for (int i = 0; i < 3; i++)
-			to[i] = format->channels[i]
-					.value[(pixel & format->channels[i].mask) >> format->channels[i].shift];
-		to[3] = 0xff;
+		store(to, bytes == 2 ? format->words[pixel] : convert_pixel(blue, green, red, pixel));
 	}
 }
 

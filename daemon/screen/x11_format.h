@@ -13,11 +13,12 @@ struct x11_format {
 	int pad_bits;       ///< rows are padded to a multiple of these
 	bool big_endian;
 	bool direct; ///< 32 bits B G R x already
-	struct {     ///< blue, green, red: as the bytes of a pixel of ours
+	struct x11_channel {
 		uint32_t mask;
 		unsigned shift;
 		uint8_t value[1 << X11_CHANNEL_BITS_MAX]; ///< to 8 bits, rounded
-	} channels[3];
+	} channels[3];                                    ///< blue, green, red: as the bytes of a pixel of ours
+	uint32_t words[1 << 16];                          ///< of 16 bits: the whole pixel
 };
 
 /// @return 0, or -ENOTSUP for what no colour visual of today looks like
