@@ -520,11 +520,25 @@ struct maybe condition_percentile(const struct report_condition *condition, int 
 	return maybe_if(true, ns);
 }
 
+/// Of the passes that are complete, where the report has them apart.
+static struct maybe complete_passes_mean(const Condprof__ConditionDetails *details)
+{
+	int64_t count;
+
+	if (!details || !details->pass_time || !details->has_pass_time_total_ns || details->pass_time_total_ns < 0 ||
+	    histogram_count(details->pass_time, &count) < 0 || count == 0)
+		return maybe_if(false, 0);
+	return maybe_if(true, details->pass_time_total_ns / count);
+}
+
 struct maybe report_pass_mean(const struct report *report)
 {
 	const Condprof__DebugReportOverview *overview = report->overview;
 	struct maybe processing = report_time(report).processing;
+	struct maybe mean = complete_passes_mean(report->details);
 
+	if (mean.known)
+		return mean;
 	if (!overview->has_frame_count || overview->frame_count <= 0)
 		return maybe_if(false, 0);
 	if (processing.known)

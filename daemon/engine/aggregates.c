@@ -125,7 +125,7 @@ static void fill_figures(const struct session_figures *figures, const Condprof__
 	o->duration_ms = figures->duration_ns / NSEC_PER_MSEC;
 	o->frame_count = passes;
 	o->average_frame_processing_duration_ms =
-		passes ? (time->processing_ns / passes + NSEC_PER_MSEC / 2) / NSEC_PER_MSEC : 0;
+		passes ? (figures->pass_total_ns / passes + NSEC_PER_MSEC / 2) / NSEC_PER_MSEC : 0;
 	o->active_detection_duration_ns = time->processing_ns;
 	o->execution_limiter_wait_duration_ns = time->limiter_wait_ns;
 	o->clock_pair_ns = figures->clock_pair_ns;
@@ -389,6 +389,8 @@ static int encode_closing(const struct scenario *scenario, struct timing *timing
 	details.events = parts->event_refs;
 	fill_histogram(&figures->pass_time, &pass_time);
 	details.pass_time = &pass_time.message;
+	details.has_pass_time_total_ns = true;
+	details.pass_time_total_ns = figures->pass_total_ns;
 	details.has_pass_time_min_ns = details.has_pass_time_max_ns = figures->passes > 0;
 	details.pass_time_min_ns = figures->pass_min_ns;
 	details.pass_time_max_ns = figures->pass_max_ns;

@@ -53,7 +53,7 @@ struct timing {
 
 	int64_t pass_processing_ns; // processing when the pass began; the engine's thread only
 	_Atomic uint32_t pass_sequence;
-	figure passes, pass_min_ns, pass_max_ns;
+	figure passes, pass_total_ns, pass_min_ns, pass_max_ns;
 	figure pass_time[HISTOGRAM_SLOTS], lateness[HISTOGRAM_SLOTS];
 
 	_Atomic uint32_t gap_sequence;
@@ -321,6 +321,7 @@ void timing_pass_end(struct timing *timing, bool counted)
 
 	write_begin(&timing->pass_sequence);
 	ADD(timing->passes, 1);
+	ADD(timing->pass_total_ns, ns);
 	if (ns < atomic_load_explicit(&timing->pass_min_ns, memory_order_relaxed))
 		WRITE(timing->pass_min_ns, ns);
 	if (ns > atomic_load_explicit(&timing->pass_max_ns, memory_order_relaxed))
@@ -462,6 +463,7 @@ static void read_passes(struct timing *timing, struct session_figures *ret)
 	do {
 		sequence = read_begin(&timing->pass_sequence);
 		ret->passes = READ(timing->passes);
+		ret->pass_total_ns = READ(timing->pass_total_ns);
 		ret->pass_min_ns = READ(timing->pass_min_ns);
 		ret->pass_max_ns = READ(timing->pass_max_ns);
 		read_histogram(timing->pass_time, &ret->pass_time);

@@ -182,7 +182,8 @@ def kiosk_closing():
             report.EventDetail(event_id=40, evaluated=90, fulfilled=0, disabled=0, cooling_down=0, ended_before=2,
                                detecting_ns=0, checking_ns=0, acting_ns=0),
         ],
-        pass_time=histogram(passes), pass_time_min_ns=min(passes), pass_time_max_ns=max(passes))
+        pass_time=histogram(passes), pass_time_min_ns=min(passes), pass_time_max_ns=max(passes),
+        pass_time_total_ns=sum(passes))
 
 
 def kiosk_time(duration):
