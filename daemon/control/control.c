@@ -403,10 +403,13 @@ int control_run(struct control *control)
 	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/// Lets the worker finish everything, and delivers it.
-static void finish_jobs(struct control *control)
+/// Lets sessions and worker finish everything, and delivers it.
+static void finish_work(struct control *control)
 {
-	while (control->worker && worker_busy(control->worker))
+	if (control->sessions)
+		sessions_stop_all(control->sessions, CONDPROF__END_REASON__REASON_DAEMON_STOPPED);
+	while (control->worker &&
+	       (worker_busy(control->worker) || (control->sessions && sessions_count(control->sessions))))
 		mailbox_wait(control->mailbox);
 	control->worker = worker_stop(control->worker);
 	control->mailbox = mailbox_free(control->mailbox);
@@ -423,7 +426,7 @@ struct control *control_free(struct control *control)
 	control->listener = listener_free(control->listener);
 	while (!LIST_EMPTY(&control->connections))
 		connection_free(LIST_FIRST(&control->connections));
-	finish_jobs(control);
+	finish_work(control);
 	sessions_free(control->sessions);
 	loop_watch_free(life->signals);
 	loop_timer_free(life->watchdog);

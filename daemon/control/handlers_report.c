@@ -27,51 +27,62 @@ static int out_of_memory(struct error *error)
 
 // --- list -----------------------------------------------------------------------------------------------------------
 
+/// What one step gives: reports, and the sessions of the table that stand between them. Made when the listing's turn
+/// comes, so that one that waits for it costs next to nothing.
+struct list_page {
+	struct store_entry entries[LIST_A_STEP];
+	Condprof__Session kept[LIST_A_STEP];
+	struct session_facts facts[SESSIONS_MAX + LIST_A_STEP];
+	Condprof__Session *sessions[SESSIONS_MAX + LIST_A_STEP];
+	size_t n_entries, n_facts, n_sessions;
+};
+
 struct listing {
 	struct stream stream;
 	struct control *control;
 	int64_t *ids; ///< of all reports, ascending
 	size_t n_ids, next;
 	int64_t last_id; ///< sent
-	struct store_entry entries[LIST_A_STEP];
-	size_t n_entries;
-	bool begun, complete;
+	struct list_page *page;
+	bool complete;
 	int result;
 	struct error error;
-	// What one reply is made of: the reports of a step, and the sessions of the table between them.
-	struct session_facts facts[SESSIONS_MAX + LIST_A_STEP];
-	Condprof__Session kept[LIST_A_STEP];
-	Condprof__Session *sessions[SESSIONS_MAX + LIST_A_STEP];
-	size_t n_facts, n_sessions;
 };
+
+static int begin_listing(struct listing *listing)
+{
+	listing->page = calloc(1, sizeof(*listing->page));
+	if (!listing->page)
+		return out_of_memory(&listing->error);
+	return store_ids(listing->control->store, &listing->ids, &listing->n_ids, &listing->error);
+}
 
 static void list_step(struct stream *stream)
 {
 	struct listing *listing = (struct listing *)stream;
-	struct store *store = listing->control->store;
+	struct list_page *page;
 
-	if (!listing->begun)
-		listing->result = store_ids(store, &listing->ids, &listing->n_ids, &listing->error);
-	listing->begun = true;
-	listing->n_entries = 0;
-	while (!listing->result && listing->next < listing->n_ids && listing->n_entries < LIST_A_STEP) {
+	if (!listing->page)
+		listing->result = begin_listing(listing);
+	page = listing->page;
+	while (!listing->result && listing->next < listing->n_ids && page->n_entries < LIST_A_STEP) {
 		int64_t id = listing->ids[listing->next++];
 		struct error error;
-		int r = store_read_entry(store, id, &listing->entries[listing->n_entries], &error);
+		int r = store_read_entry(listing->control->store, id, &page->entries[page->n_entries], &error);
 
 		if (!r)
-			listing->n_entries++;
+			page->n_entries++;
 		else if (r != -ENOENT)
 			log_line(LOG_LEVEL_WARNING, id, "cannot list its report: %s", error.message);
 	}
 	listing->complete = listing->next >= listing->n_ids;
 }
 
-static struct session_facts *add_facts(struct listing *listing)
+static struct session_facts *add_facts(struct list_page *page)
 {
-	struct session_facts *facts = &listing->facts[listing->n_facts++];
+	struct session_facts *facts = &page->facts[page->n_facts++];
 
-	listing->sessions[listing->n_sessions++] = &facts->message;
+	page->sessions[page->n_sessions++] = &facts->message;
 	return facts;
 }
 
@@ -84,7 +95,7 @@ static void add_running(struct listing *listing, int64_t before)
 		int64_t id = session_entry_id(entry);
 
 		if (id > listing->last_id && id < before) {
-			session_entry_facts(entry, add_facts(listing));
+			session_entry_facts(entry, add_facts(listing->page));
 			listing->last_id = id;
 		}
 	}
@@ -93,26 +104,42 @@ static void add_running(struct listing *listing, int64_t before)
 /// A report: what the table says of its session wins, then what is remembered, if it still ran when it was read.
 static void add_kept(struct listing *listing, size_t index)
 {
-	const struct store_entry *kept = &listing->entries[index];
+	struct list_page *page = listing->page;
+	const struct store_entry *kept = &page->entries[index];
 	const struct sessions *sessions = listing->control->sessions;
 	const struct session_entry *entry = sessions_find(sessions, kept->id);
 	const struct session_record *record = kept->running ? sessions_remembered(sessions, kept->id) : NULL;
 
 	if (entry) {
-		session_entry_facts(entry, add_facts(listing));
+		session_entry_facts(entry, add_facts(page));
 	} else if (record) {
-		session_record_facts(record, add_facts(listing));
+		session_record_facts(record, add_facts(page));
 	} else {
-		kept_session(kept, &listing->kept[index]);
-		listing->sessions[listing->n_sessions++] = &listing->kept[index];
+		kept_session(kept, &page->kept[index]);
+		page->sessions[page->n_sessions++] = &page->kept[index];
 	}
 	listing->last_id = kept->id;
 }
 
-static void free_entries(struct listing *listing)
+static void clear_page(struct list_page *page)
 {
-	while (listing->n_entries)
-		store_entry_free(&listing->entries[--listing->n_entries]);
+	while (page->n_entries)
+		store_entry_free(&page->entries[--page->n_entries]);
+	page->n_facts = page->n_sessions = 0;
+}
+
+static void send_page(struct listing *listing)
+{
+	struct list_page *page = listing->page;
+
+	for (size_t i = 0; i < page->n_entries; i++) {
+		add_running(listing, page->entries[i].id);
+		add_kept(listing, i);
+	}
+	if (listing->complete)
+		add_running(listing, INT64_MAX);
+	reply_sessions(listing->stream.exchange, page->sessions, page->n_sessions, listing->complete);
+	clear_page(page);
 }
 
 static void list_stepped(struct stream *stream)
@@ -127,15 +154,7 @@ static void list_stepped(struct stream *stream)
 		stream_fail(stream, &listing->error);
 		return;
 	}
-	listing->n_facts = listing->n_sessions = 0;
-	for (size_t i = 0; i < listing->n_entries; i++) {
-		add_running(listing, listing->entries[i].id);
-		add_kept(listing, i);
-	}
-	if (listing->complete)
-		add_running(listing, INT64_MAX);
-	reply_sessions(stream->exchange, listing->sessions, listing->n_sessions, listing->complete);
-	free_entries(listing);
+	send_page(listing);
 	if (listing->complete)
 		stream_end(stream);
 	else
@@ -146,7 +165,9 @@ static void list_close(struct stream *stream)
 {
 	struct listing *listing = (struct listing *)stream;
 
-	free_entries(listing);
+	if (listing->page)
+		clear_page(listing->page);
+	free(listing->page);
 	free(listing->ids);
 }
 
@@ -178,8 +199,8 @@ struct reporting {
 	struct session_entry *entry; ///< pinned, while `session` is read
 	struct session *session;
 	struct report_reader *reader;
-	uint8_t data[CHUNK_MAX_BYTES];
-	ssize_t size; ///< of data; 0: the end
+	uint8_t *data; ///< CHUNK_MAX_BYTES, from when the reader is opened
+	ssize_t size;  ///< of data; 0: the end
 	Condprof__ReportPart part;
 	int result;
 	struct error error;
@@ -217,8 +238,13 @@ static int use_snapshot(struct reporting *reporting)
 
 static int open_reader(struct reporting *reporting)
 {
-	int r = report_reader_open(reporting->control->store, reporting->id, reporting->messages, &reporting->filter,
-				   &reporting->reader, &reporting->error);
+	int r;
+
+	reporting->data = malloc(CHUNK_MAX_BYTES);
+	if (!reporting->data)
+		return out_of_memory(&reporting->error);
+	r = report_reader_open(reporting->control->store, reporting->id, reporting->messages, &reporting->filter,
+			       &reporting->reader, &reporting->error);
 
 	return !r && reporting->session ? use_snapshot(reporting) : r;
 }
@@ -236,8 +262,8 @@ static void report_step(struct stream *stream)
 		reporting->result = open_reader(reporting);
 	if (reporting->result < 0)
 		return;
-	reporting->size = report_reader_next(reporting->reader, reporting->data, sizeof(reporting->data),
-					     &reporting->part, &reporting->error);
+	reporting->size = report_reader_next(reporting->reader, reporting->data, CHUNK_MAX_BYTES, &reporting->part,
+					     &reporting->error);
 	reporting->result = (int)MIN(reporting->size, 0);
 }
 
@@ -317,6 +343,7 @@ static void report_close(struct stream *stream)
 	struct reporting *reporting = (struct reporting *)stream;
 
 	report_reader_close(reporting->reader);
+	free(reporting->data);
 	free(reporting->event_ids);
 }
 

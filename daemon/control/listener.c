@@ -179,9 +179,9 @@ static void accept_clients(struct listener *listener)
 		int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0) {
-			listener->out_of_descriptors = false;
 			take_client(listener->control, fd);
 		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+			listener->out_of_descriptors = false;
 			return;
 		} else if (errno != ECONNABORTED && errno != EINTR) {
 			pause_accepting(listener, errno);
@@ -205,7 +205,7 @@ static void on_retry(void *context)
 
 void listener_client_left(struct listener *listener)
 {
-	if (listener && !listener->out_of_descriptors)
+	if (listener)
 		loop_watch_set(listener->watch, LOOP_READ);
 }
 

@@ -631,6 +631,16 @@ static void input_key(const char *input, char *out, size_t size)
 		 display ? display : "");
 }
 
+static int input_taken(const struct session_record *other, const char *input, struct error *error)
+{
+	char who[64] = "a session that is starting";
+
+	if (other->id)
+		snprintf(who, sizeof(who), "session %" PRId64, other->id);
+	return error_set(error, CONDPROF__CODE__INPUT_FAILED, EBUSY,
+			 "%s uses the input %.200s already; stop it, or use --dry-run or --input log:", who, input);
+}
+
 static int check_input_free(const struct session_entry *entry, struct error *error)
 {
 	char key[TEXT_MAX_BYTES + 1], other_key[TEXT_MAX_BYTES + 1];
@@ -645,11 +655,7 @@ static int check_input_free(const struct session_entry *entry, struct error *err
 			continue;
 		input_key(other->record.input, other_key, sizeof(other_key));
 		if (!strcmp(key, other_key))
-			return error_set(error, CONDPROF__CODE__INPUT_FAILED, EBUSY,
-					 "session %" PRId64
-					 " uses the input %.200s already; stop it, or use --dry-run or "
-					 "--input log:",
-					 other->record.id, entry->record.input);
+			return input_taken(&other->record, entry->record.input, error);
 	}
 	return 0;
 }
