@@ -89,10 +89,14 @@ static void record_clear(struct session_record *record)
 	*record = (struct session_record){0};
 }
 
+static bool is_over(Condprof__SessionState state)
+{
+	return state == CONDPROF__SESSION_STATE__FINISHED || state == CONDPROF__SESSION_STATE__FAILED;
+}
+
 static void fill_facts(const struct session_record *record, const struct session_live *live, struct session_facts *ret)
 {
 	Condprof__Session *message = &ret->message;
-	bool ended = live->state == CONDPROF__SESSION_STATE__FINISHED || live->state == CONDPROF__SESSION_STATE__FAILED;
 
 	ret->live = *live;
 	condprof__session__init(message);
@@ -108,7 +112,7 @@ static void fill_facts(const struct session_record *record, const struct session
 	message->reason = live->reason;
 	message->reason_text = ret->live.reason_text[0] ? ret->live.reason_text : NULL;
 	message->report_error = ret->live.report_error[0] ? ret->live.report_error : NULL;
-	message->has_result = ended;
+	message->has_result = is_over(live->state);
 	message->result = live->result;
 	message->has_started_unix_ns = live->started_unix_ns != 0;
 	message->started_unix_ns = live->started_unix_ns;
@@ -124,12 +128,26 @@ void session_record_facts(const struct session_record *record, struct session_fa
 	fill_facts(record, &record->live, ret);
 }
 
+/// As the session itself says it.
+static void final_facts(const struct session_entry *entry, struct session_facts *ret)
+{
+	struct session_live live;
+
+	session_live(entry->session, &live);
+	fill_facts(&entry->record, &live, ret);
+}
+
 void session_entry_facts(const struct session_entry *entry, struct session_facts *ret)
 {
 	struct session_live live = {.state = CONDPROF__SESSION_STATE__STARTING};
 
 	if (entry->session)
 		session_live(entry->session, &live);
+	// Its end is on its way here: until then nobody who waits for it has been told.
+	if (is_over(live.state)) {
+		live.state = CONDPROF__SESSION_STATE__STOPPING;
+		live.ended_unix_ns = 0;
+	}
 	fill_facts(&entry->record, &live, ret);
 }
 
@@ -515,7 +533,7 @@ static void on_ended(struct mail *mail)
 	struct session_mail *said = CONTAINER_OF(mail, struct session_mail, mail);
 	struct session_facts facts;
 
-	session_entry_facts(said->entry, &facts);
+	final_facts(said->entry, &facts);
 	log_line(facts.live.state == CONDPROF__SESSION_STATE__FAILED ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO,
 		 said->entry->record.id, "ended after %" PRId64 " passes%s%s", facts.live.passes,
 		 facts.live.reason_text[0] ? ": " : "", facts.live.reason_text);
