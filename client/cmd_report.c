@@ -188,6 +188,13 @@ static enum exit_code take_which(struct client *client, struct report_command *c
 	return EXIT_DONE;
 }
 
+/// A folder that may not be read is a failure: it was nobody of ours who denied it.
+static enum exit_code source_failed(const struct client *client, const struct report_command *command, int r,
+				    const struct error *error)
+{
+	return client_fail_error(client, command->folder && r == -EACCES ? -EIO : r, error);
+}
+
 static enum exit_code open_source(const struct client *client, struct report_command *command,
 				  const struct report_query *query, struct report_source **ret)
 {
@@ -202,9 +209,7 @@ static enum exit_code open_source(const struct client *client, struct report_com
 	}
 	r = command->folder ? report_source_folder(command->folder, query, ret, &error)
 			    : report_source_daemon(command->connection, command->session, query, ret, &error);
-	if (command->folder && r == -EACCES)
-		return client_fail(client, EXIT_FAILED, "%s", error.message); // nobody of ours has denied anything
-	return r < 0 ? client_fail_error(client, r, &error) : EXIT_DONE;
+	return r < 0 ? source_failed(client, command, r, &error) : EXIT_DONE;
 }
 
 static enum exit_code load(const struct client *client, struct report_command *command, struct report **ret)
@@ -217,7 +222,7 @@ static enum exit_code load(const struct client *client, struct report_command *c
 		return code;
 	int r = report_load(source, ret, &error);
 	if (r < 0)
-		return client_fail_error(client, r, &error);
+		return source_failed(client, command, r, &error);
 	if (!command->folder) {
 		// "latest" may be another one by the time the occurrences are asked for.
 		command->session = report_source_daemon_session(source);
@@ -320,7 +325,7 @@ static enum exit_code show(const struct client *client, struct report_command *c
 		r = show_occurrences(render, report, &command->query, source, &error);
 	view_report_end(render, report);
 	code = client_render_done(client, render);
-	return r < 0 ? client_fail_error(client, r, &error) : code;
+	return r < 0 ? source_failed(client, command, r, &error) : code;
 }
 
 enum exit_code cmd_report(struct client *client)

@@ -167,20 +167,27 @@ static void catch_signals(struct start *start)
 	connection_set_interrupt(start->connection, start->signal_fd);
 }
 
+/// The session has ended: nothing is left to be said of it.
+static void release_signals(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_UNBLOCK, &signals, NULL);
+}
+
 /// Ends the program by the signal that came, as whoever sent it expects.
 static void die_of_signal(const struct start *start)
 {
 	struct signalfd_siginfo info = {.ssi_signo = SIGINT};
-	sigset_t signals;
 
 	(void)!read(start->signal_fd, &info, sizeof(info));
 	fflush(stdout);
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
 	signal((int)info.ssi_signo, SIG_DFL);
 	raise((int)info.ssi_signo);
-	sigprocmask(SIG_UNBLOCK, &signals, NULL);
+	release_signals();
 }
 
 static void say_keeps_running(const struct start *start)
@@ -299,6 +306,7 @@ static enum exit_code finish_waiting(struct start *start)
 		r = sessions_add(&list, reply, &error);
 	if (r < 0)
 		return waiting_failed(start, r, &error);
+	release_signals();
 	if (list.n == 0)
 		return client_fail(start->client, EXIT_PROTOCOL, "the daemon answered without a session");
 	enum exit_code code = EXIT_DONE;

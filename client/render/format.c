@@ -135,17 +135,25 @@ static char *format_readable(double number, char out[FORMAT_SIZE])
 	return out;
 }
 
+/// A copy with the room that text_cut() needs.
+static char *copy(const char *text)
+{
+	char *result = malloc(strlen(text) + TEXT_CUT_ROOM + 1);
+
+	return result ? strcpy(result, text) : NULL;
+}
+
 char *format_cell(struct cell cell, const struct field *field, const struct render_style *style)
 {
 	char text[FORMAT_SIZE];
 
 	switch (cell.kind) {
 	case CELL_NULL:
-		return strdup(style->ascii ? "-" : "–");
+		return copy(style->ascii ? "-" : "–");
 	case CELL_TEXT:
 		return style->escape_8bit ? text_clean_ascii(cell.text) : text_clean(cell.text);
 	case CELL_FLAG:
-		return strdup(cell.flag ? (field->yes ? field->yes : "yes") : (field->no ? field->no : "no"));
+		return copy(cell.flag ? (field->yes ? field->yes : "yes") : (field->no ? field->no : "no"));
 	case CELL_COUNT:
 		snprintf(text, sizeof(text), "%" PRId64, cell.integer);
 		break;
@@ -162,5 +170,5 @@ char *format_cell(struct cell cell, const struct field *field, const struct rend
 		format_local(cell.integer, text);
 		break;
 	}
-	return strdup(text);
+	return copy(text);
 }

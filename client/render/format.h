@@ -23,7 +23,7 @@ char *format_rfc3339(int64_t unix_ns, char out[FORMAT_SIZE]);
 /// Local time: 2026-03-01 12:34:56. @return out
 char *format_local(int64_t unix_ns, char out[FORMAT_SIZE]);
 
-/// A cell for people, clean; the caller's. NULL: out of memory
+/// A cell for people, clean and with room for text_cut(); the caller's. NULL: out of memory
 char *format_cell(struct cell cell, const struct field *field, const struct render_style *style);
 
 #endif

@@ -59,7 +59,7 @@ static bool is_plain(char c)
 
 static char *clean(const char *text, bool ascii)
 {
-	char *result = malloc(strlen(text) * ESCAPE_MAX + 1), *out = result;
+	char *result = malloc(strlen(text) * ESCAPE_MAX + TEXT_CUT_ROOM + 1), *out = result;
 	int32_t c;
 
 	if (!result)

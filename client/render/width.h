@@ -9,6 +9,8 @@
 /// Reads one character. @return bytes taken, at least 1; *ret is -1 for a byte that is not UTF-8
 size_t utf8_next(const char *text, int32_t *ret);
 
+#define TEXT_CUT_ROOM 4U ///< bytes of a mark, at most
+
 /// A clean copy, the caller's: control and formatting characters, line separators and bytes that are not UTF-8 become
 /// escapes (\n, \x1b, \u202e). NULL: out of memory.
 char *text_clean(const char *text);

@@ -26,10 +26,16 @@
 #define FILE_MESSAGES "messages.pb"
 #define FILE_LOCK "lock"
 
+/// messages.NNNN.pb, or messages.pb: the last.
+struct message_file {
+	uint32_t number;
+	char name[32];
+};
+
 /// Messages of one file after the other.
 struct message_files {
 	int folder_fd;
-	char (*names)[32];
+	struct message_file *files;
 	size_t n, next;
 	int fd;
 	struct frames frames;
@@ -76,9 +82,29 @@ static ssize_t read_piece(int fd, uint8_t *out)
 
 // --- messages --------------------------------------------------------------------------------------------------------
 
-static int compare_names(const void *a, const void *b)
+static int compare_files(const void *a, const void *b)
 {
-	return strcmp(a, b);
+	const struct message_file *left = a, *right = b;
+
+	return (left->number > right->number) - (left->number < right->number);
+}
+
+static void add_segments(struct message_files *files, DIR *folder)
+{
+	const struct dirent *entry;
+	uint32_t number;
+
+	while ((entry = readdir(folder)) && files->n < SEGMENTS_MAX) {
+		struct message_file *file = &files->files[files->n];
+		int length = 0;
+
+		if (sscanf(entry->d_name, "messages.%9" SCNu32 ".pb%n", &number, &length) != 1 || length < 16 ||
+		    entry->d_name[length])
+			continue;
+		file->number = number;
+		memcpy(file->name, entry->d_name, (size_t)length + 1);
+		files->n++;
+	}
 }
 
 /// messages.0001.pb, … in order, then messages.pb.
@@ -86,24 +112,21 @@ static int list_files(struct message_files *files)
 {
 	int fd = openat(files->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
-	unsigned number;
-	int length;
 
-	if (!folder)
-		return -errno;
-	files->names = calloc(SEGMENTS_MAX + 1, sizeof(*files->names));
-	while (files->names && (entry = readdir(folder)) && files->n < SEGMENTS_MAX) {
-		length = 0;
-		if (sscanf(entry->d_name, "messages.%4u.pb%n", &number, &length) == 1 && length == 16 &&
-		    !entry->d_name[16])
-			memcpy(files->names[files->n++], entry->d_name, 17);
+	if (!folder) {
+		int r = -errno;
+		if (fd >= 0)
+			close(fd);
+		return r;
 	}
+	files->files = calloc(SEGMENTS_MAX + 1, sizeof(*files->files));
+	if (files->files)
+		add_segments(files, folder);
 	closedir(folder);
-	if (!files->names)
+	if (!files->files)
 		return -ENOMEM;
-	qsort(files->names, files->n, sizeof(*files->names), compare_names);
-	strcpy(files->names[files->n++], FILE_MESSAGES);
+	qsort(files->files, files->n, sizeof(*files->files), compare_files);
+	strcpy(files->files[files->n++].name, FILE_MESSAGES);
 	return 0;
 }
 
@@ -139,7 +162,7 @@ static int files_next(struct message_files *files, const uint8_t **ret_frame, si
 		frames_clear(&files->frames);
 		if (files->next == files->n)
 			return 0;
-		files->fd = open_file(files->folder_fd, files->names[files->next++]);
+		files->fd = open_file(files->folder_fd, files->files[files->next++].name);
 	}
 }
 
@@ -415,7 +438,7 @@ static struct report_source *folder_close(struct report_source *base)
 	struct folder_source *source = (struct folder_source *)base;
 
 	files_rewind(&source->files);
-	free(source->files.names);
+	free(source->files.files);
 	free(source->event_ids);
 	free(source->bytes);
 	if (source->scenario_fd >= 0)

@@ -279,6 +279,25 @@ START_TEST(narrow_names_then_columns)
 }
 END_TEST
 
+/// Cutting may make a text longer in bytes: … has three. (For the address sanitizer.)
+START_TEST(short_cells_are_cut)
+{
+	static const struct field fields[] = {{.title = "T"}, {.title = "D"}, {.title = "F", .yes = "considerable"}};
+	static const struct table narrow = {.field = {.title = ""}, .columns = fields, .n_columns = 3};
+	static const struct field value = {.title = "started"};
+	struct printed printed;
+
+	begin(&printed, OUTPUT_TEXT, &(struct render_style){.width = _i});
+	render_value(printed.render, &value, cell_moment(0));
+	render_table_open(printed.render, &narrow);
+	render_row(printed.render, (struct cell[]){cell_moment(0), cell_duration(INT64_MIN), cell_flag(true)});
+	render_table_close(printed.render);
+	end(&printed);
+	ck_assert_int_le(widest_line(printed.text), _i);
+	free(printed.text);
+}
+END_TEST
+
 START_TEST(empty_table)
 {
 	struct printed printed;
@@ -365,6 +384,7 @@ int main(void)
 	tcase_add_loop_test(test, tables_respect_the_width, 20, 100);
 	tcase_add_test(test, tables_are_aligned);
 	tcase_add_test(test, narrow_names_then_columns);
+	tcase_add_loop_test(test, short_cells_are_cut, 24, 70);
 	tcase_add_test(test, empty_table);
 	tcase_add_test(test, colour_only_where_wanted);
 	tcase_add_test(test, bars);
