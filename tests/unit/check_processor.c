@@ -801,9 +801,9 @@ START_TEST(test_shared_preparation)
 	maker_image(maker, "uses too", true);
 	stage = begin(maker);
 	answers = stage->detector->answers;
-	answers[0].used = answers[0].prepared = 1 << DETECT_GRAY | 1 << DETECT_SUMS;
+	answers[0].used = answers[0].prepared = 1 << DETECT_GRAY | 1 << DETECT_REDUCED;
 	answers[0].prepared_ns[DETECT_GRAY] = 1000;
-	answers[0].prepared_ns[DETECT_SUMS] = 50;
+	answers[0].prepared_ns[DETECT_REDUCED] = 50;
 	answers[0].takes_ns = 2000;
 	answers[1].used = 1 << DETECT_GRAY;
 	answers[2].used = 1 << DETECT_GRAY | 1 << DETECT_BOXES;
