@@ -372,7 +372,7 @@ int main(void)
 	TCase *test = tcase_create("outputs");
 
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
-		return 77; // skipped
+		return puts("1..0 # SKIP the locale C.UTF-8 is missing") < 0;
 	tcase_add_test(test, text_document);
 	tcase_add_test(test, json_document);
 	tcase_add_test(test, csv_of_a_table);

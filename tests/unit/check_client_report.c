@@ -447,7 +447,7 @@ int main(void)
 	TCase *test = tcase_create("histogram");
 
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
-		return 77; // skipped
+		return puts("1..0 # SKIP the locale C.UTF-8 is missing") < 0;
 	tcase_add_test(test, percentile_is_the_bucket_of_the_nth);
 	tcase_add_test(test, percentile_is_clamped);
 	tcase_add_test(test, percentile_of_zero_and_overflow);

@@ -269,7 +269,7 @@ int main(void)
 	TCase *test = tcase_create("units");
 
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
-		return 77; // skipped
+		return puts("1..0 # SKIP the locale C.UTF-8 is missing") < 0;
 	tcase_add_loop_test(test, duration, 0, ARRAY_SIZE(durations));
 	tcase_add_test(test, duration_signed_and_ascii);
 	tcase_add_loop_test(test, share, 0, ARRAY_SIZE(shares));
