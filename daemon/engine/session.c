@@ -171,7 +171,8 @@ static int open_ends(struct session *session, struct error *error)
 	r = screen_open(session->screen_uri, session->p.screen_config, &wait, &session->screen, error);
 	if (r < 0)
 		return opening_failed(session, r, "screen", CONDPROF__CODE__SCREEN_FAILED, error);
-	r = input_open(session->input_uri, session->p.screen_config, &wait, &session->input, error);
+	// a dry run touches nothing, and opening an input may: what somebody else holds down would be released
+	r = input_open(session->p.dry_run ? "log:" : session->input_uri, session->p.screen_config, &wait, &session->input, error);
 	if (r < 0)
 		return opening_failed(session, r, "input", CONDPROF__CODE__INPUT_FAILED, error);
 	return 0;

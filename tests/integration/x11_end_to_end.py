@@ -157,6 +157,18 @@ def await_held(eye, held):
     until(lambda: eye.pointer()[2] == held, f'the button to be {"down" if held else "up"}')
 
 
+def test_a_dry_run_releases_nothing_of_others():
+    with Xvfb() as xvfb, Button(xvfb) as button, Daemon() as daemon, daemon.client() as client:
+        eye = xvfb.eye()
+        number = client.start(hold_scenario(xvfb.uri, button))
+        await_held(eye, True)
+        equal(client.start(hold_scenario(xvfb.uri, button, id=7), dry_run=True, max_duration_ns=100 * MS, wait=True).reason,
+              report.REASON_DURATION)
+        equal(eye.pointer()[2], True)
+        client.stop(number)
+        equal(eye.pointer()[2], False)
+
+
 def test_stop_releases_the_button():
     with Xvfb() as xvfb, Button(xvfb) as button, Daemon() as daemon, daemon.client() as client:
         eye = xvfb.eye()

@@ -85,6 +85,7 @@ class Xvfb:
 
     def __init__(self, geometry='640x480x24', arguments=()):
         program = need_program('Xvfb')
+        skip_unless(BUTTON.exists(), 'built without X11')
         ready, tell = os.pipe()
         words = [program, '-displayfd', str(tell), '-screen', '0', geometry, '-nolisten', 'tcp', '-noreset', *arguments]
         self.process = subprocess.Popen(words, pass_fds=[tell], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -127,7 +128,6 @@ class Button:
     """The client with the button, and the lines it printed so far."""
 
     def __init__(self, xvfb):
-        skip_unless(BUTTON.exists(), 'built without X11: no client with a button')
         self.process = subprocess.Popen([str(BUTTON), f':{xvfb.display}'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         condprof_test._running.append(self.process)  # pylint: disable=protected-access
         os.set_blocking(self.process.stdout.fileno(), False)
