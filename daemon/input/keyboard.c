@@ -61,8 +61,7 @@ static void key_range(const struct keyboard *keyboard, xkb_keycode_t *ret_first,
 	*ret_last = MIN(xkb_keymap_max_keycode(keyboard->keymap), KEYBOARD_KEYCODES - 1);
 }
 
-// --- modifiers
-// --------------------------------------------------------------------------------------------------------
+// --- modifiers ------------------------------------------------------------------------------------------------------
 
 static bool has_symbol(struct xkb_keymap *keymap, xkb_keycode_t key, uint32_t keysym)
 {
@@ -119,8 +118,7 @@ uint8_t keyboard_modifier_key(const struct keyboard *keyboard, enum keyboard_mod
 	return keyboard->modifiers[modifier].keycode;
 }
 
-// --- table
-// ------------------------------------------------------------------------------------------------------------
+// --- table ----------------------------------------------------------------------------------------------------------
 
 // @return false: one of them has no key
 static bool mask_of_set(const struct keyboard *keyboard, unsigned set, uint32_t *ret)
@@ -229,8 +227,7 @@ static const struct entry *find_same_character(const struct keyboard *keyboard, 
 	return best;
 }
 
-// --- spare keys
-// -------------------------------------------------------------------------------------------------------
+// --- spare keys -----------------------------------------------------------------------------------------------------
 
 static struct spare *find_bound(struct keyboard *keyboard, uint32_t keysym)
 {
@@ -368,8 +365,7 @@ int keyboard_find(struct keyboard *keyboard, uint32_t keysym, struct keyboard_st
 	return 0;
 }
 
-// --- events
-// -----------------------------------------------------------------------------------------------------------
+// --- events ---------------------------------------------------------------------------------------------------------
 
 // Whether a change of symbols is one of ours.
 static bool is_own_change(struct keyboard *keyboard, const xcb_xkb_map_notify_event_t *event)
@@ -424,8 +420,7 @@ bool keyboard_is_stale(const struct keyboard *keyboard)
 	return keyboard->stale;
 }
 
-// --- load
-// -------------------------------------------------------------------------------------------------------------
+// --- load -----------------------------------------------------------------------------------------------------------
 
 int keyboard_load(struct keyboard *keyboard)
 {

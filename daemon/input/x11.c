@@ -25,7 +25,7 @@
 #define HOLDS_MAX 64U
 #define STROKES_A_FLUSH 32U // a few kilobytes, far from what a socket takes
 #define SERVER_PATIENCE_NS (5 * NSEC_PER_SEC)
-#define CLOSE_PATIENCE_NS (200 * NSEC_PER_MSEC)
+#define SYNCHRONIZE_NS (200 * NSEC_PER_MSEC)
 #define REBIND_NS (200 * NSEC_PER_MSEC) // in which a client has looked up a bound key that it was sent
 
 struct hold {
@@ -39,6 +39,7 @@ struct x11_input {
 	int wake_fd;
 	struct keyboard *keyboard;
 	bool button_held;
+	bool unsettled;                  // a key was sent that may have locked something
 	uint8_t held[KEYBOARD_KEYCODES]; // how often we hold a key down
 	struct hold holds[HOLDS_MAX];    // of key_press, in order
 	size_t n_holds;
@@ -50,8 +51,7 @@ static int fail(struct x11_input *x11, int errno_value, const char *what)
 			 what);
 }
 
-// --- sending
-// ----------------------------------------------------------------------------------------------------------
+// --- sending --------------------------------------------------------------------------------------------------------
 
 static void read_events(struct x11_input *x11)
 {
@@ -105,8 +105,28 @@ static void send(struct x11_input *x11, uint8_t type, uint8_t detail, int x, int
 			    (int16_t)y, 0);
 }
 
-// --- pointer
-// ----------------------------------------------------------------------------------------------------------
+// Waits until the server has done all that it was sent, within bounds, and looks at the events that came of it.
+static void synchronize(struct x11_input *x11, int wake_fd)
+{
+	xcb_connection_t *xcb = x11->link.xcb;
+	struct screen_wait wait = {.wake_fd = wake_fd, .deadline_ns = wait_now_ns() + SYNCHRONIZE_NS};
+	unsigned sequence = xcb_get_input_focus(xcb).sequence;
+	xcb_generic_error_t *error = NULL;
+	void *reply = NULL;
+
+	xcb_flush(xcb);
+	for (;;) {
+		read_events(x11);
+		if (xcb_poll_for_reply(xcb, sequence, &reply, &error))
+			break;
+		if (wait_for_fd(xcb_get_file_descriptor(xcb), POLLIN, &wait) != SCREEN_OK)
+			break;
+	}
+	free(reply);
+	free(error);
+}
+
+// --- pointer --------------------------------------------------------------------------------------------------------
 
 static int x11_move(struct input *input, int x, int y)
 {
@@ -143,8 +163,7 @@ static int x11_release(struct input *input)
 	return flush(x11);
 }
 
-// --- keys
-// -------------------------------------------------------------------------------------------------------------
+// --- keys -----------------------------------------------------------------------------------------------------------
 
 static void press_key(struct x11_input *x11, uint8_t keycode)
 {
@@ -203,10 +222,22 @@ static int refresh_keyboard(struct x11_input *x11)
 	return r < 0 ? fail(x11, -r, "the X server does not tell its keyboard's layout") : 0;
 }
 
+// Caps Lock and its like, and what chooses a layout.
+static bool locks(uint32_t keysym)
+{
+	return keysym == XKB_KEY_Caps_Lock || keysym == XKB_KEY_Shift_Lock || keysym == XKB_KEY_Num_Lock ||
+	       keysym == XKB_KEY_Scroll_Lock || keysym == XKB_KEY_Mode_switch ||
+	       (keysym >= XKB_KEY_ISO_Lock && keysym <= XKB_KEY_ISO_Level5_Lock);
+}
+
 static int begin_keys(struct x11_input *x11)
 {
 	int r = begin(x11);
 
+	if (r == 0 && x11->unsettled) {
+		synchronize(x11, x11->wake_fd);
+		x11->unsettled = false;
+	}
 	return r < 0 ? r : refresh_keyboard(x11);
 }
 
@@ -291,6 +322,7 @@ static int x11_key_press(struct input *input, uint32_t keysym)
 		return r;
 	x11->holds[x11->n_holds++] = (struct hold){keysym, stroke};
 	press_stroke(x11, &stroke);
+	x11->unsettled = x11->unsettled || locks(keysym);
 	return flush(x11);
 }
 
@@ -307,6 +339,7 @@ static int x11_key_release(struct input *input, uint32_t keysym)
 	if (i == 0)
 		return 0;
 	release_stroke(x11, &x11->holds[i - 1].stroke);
+	x11->unsettled = x11->unsettled || locks(keysym);
 	memmove(&x11->holds[i - 1], &x11->holds[i], (x11->n_holds - i) * sizeof(*x11->holds));
 	x11->n_holds--;
 	return flush(x11);
@@ -354,29 +387,7 @@ static int x11_release_all(struct input *input)
 	return flush(x11);
 }
 
-// --- close
-// ------------------------------------------------------------------------------------------------------------
-
-// Until the server has done all that it was sent, within bounds.
-static void synchronize(struct x11_input *x11)
-{
-	xcb_connection_t *xcb = x11->link.xcb;
-	struct screen_wait wait = {.wake_fd = -1, .deadline_ns = wait_now_ns() + CLOSE_PATIENCE_NS};
-	unsigned sequence = xcb_get_input_focus(xcb).sequence;
-	xcb_generic_error_t *error = NULL;
-	void *reply = NULL;
-
-	xcb_flush(xcb);
-	for (;;) {
-		read_events(x11);
-		if (xcb_poll_for_reply(xcb, sequence, &reply, &error))
-			break;
-		if (wait_for_fd(xcb_get_file_descriptor(xcb), POLLIN, &wait) != SCREEN_OK)
-			break;
-	}
-	free(reply);
-	free(error);
-}
+// --- close ----------------------------------------------------------------------------------------------------------
 
 static void discard(void *result)
 {
@@ -394,20 +405,19 @@ static struct input *x11_close(struct input *input)
 	if (x11_release_all(input) == 0) {
 		int64_t used_ns = keyboard_last_used_ns(x11->keyboard);
 
-		synchronize(x11);
+		synchronize(x11, -1);
 		// Whoever was sent a bound key looks it up before the binding goes.
 		if (used_ns)
 			wait_for_fd(-1, 0, &(struct screen_wait){.wake_fd = -1, .deadline_ns = used_ns + REBIND_NS});
 		keyboard_unbind(x11->keyboard);
 		if (used_ns)
-			synchronize(x11);
+			synchronize(x11, -1);
 	}
 	discard(x11);
 	return NULL;
 }
 
-// --- open: blocking calls, on the thread for that
-// ---------------------------------------------------------------------
+// --- open: blocking calls, on the thread for that -------------------------------------------------------------------
 
 // What is down on the server's pointer and keyboard is released on ours.
 static void release_leftovers(struct x11_input *x11)

@@ -64,8 +64,7 @@ struct replay {
 	struct slot *current, *next; // TAKEN by us; NULL: none
 };
 
-// --- URI
-// --------------------------------------------------------------------------------------------------------------
+// --- URI ------------------------------------------------------------------------------------------------------------
 
 static int bad(struct error *error, const char *what, const char *value)
 {
@@ -200,8 +199,7 @@ static int replay_check(const char *rest, struct error *error)
 	return parse(rest, &options, error);
 }
 
-// --- slots, for both sides
-// --------------------------------------------------------------------------------------------
+// --- slots, for both sides ------------------------------------------------------------------------------------------
 
 static uint64_t make_tag(uint64_t number, enum slot_state state)
 {
@@ -274,8 +272,7 @@ static struct feed *feed_new(struct folder *folder, const struct replay_options 
 	return feed->ready_fd >= 0 && feed->space_fd >= 0 ? feed : feed_unref(feed);
 }
 
-// --- the reader's side
-// ------------------------------------------------------------------------------------------------
+// --- the reader's side ----------------------------------------------------------------------------------------------
 
 static size_t count_ready(const struct feed *feed)
 {
@@ -441,8 +438,7 @@ static void *reader_thread(void *argument)
 	return NULL;
 }
 
-// --- the screen's side
-// ------------------------------------------------------------------------------------------------
+// --- the screen's side ----------------------------------------------------------------------------------------------
 
 // The slot this pass is for, not TAKEN yet: by pass the oldest, by time the newest that is due. NULL: none there.
 static struct slot *choose(struct replay *replay, uint64_t *ret_tag)
@@ -611,8 +607,7 @@ static struct screen *replay_close(struct screen *screen)
 	return NULL;
 }
 
-// --- open
-// -------------------------------------------------------------------------------------------------------------
+// --- open -----------------------------------------------------------------------------------------------------------
 
 struct open_request {
 	struct replay_options options;

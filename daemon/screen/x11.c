@@ -71,8 +71,7 @@ static size_t picture_bytes(const struct x11_screen *x11, int width, int height)
 	return (size_t)x11_format_stride(&x11->format, width) * (size_t)height;
 }
 
-// --- shared memory
-// ----------------------------------------------------------------------------------------------------
+// --- shared memory --------------------------------------------------------------------------------------------------
 
 static void drop_memory(struct x11_screen *x11)
 {
@@ -112,8 +111,7 @@ static int attach_memory(struct x11_screen *x11, size_t size)
 	return 0;
 }
 
-// --- without
-// ----------------------------------------------------------------------------------------------------------
+// --- without --------------------------------------------------------------------------------------------------------
 
 static void poke(int fd)
 {
@@ -178,8 +176,7 @@ static void stop_courier(struct x11_screen *x11)
 		close(courier->done_fd);
 }
 
-// --- capture
-// ----------------------------------------------------------------------------------------------------------
+// --- capture --------------------------------------------------------------------------------------------------------
 
 // Takes the root window's new size from the events that came. Reads what the socket has, without waiting.
 static void read_events(struct x11_screen *x11)
@@ -201,6 +198,8 @@ static void read_events(struct x11_screen *x11)
 
 static enum screen_status check_size(struct x11_screen *x11)
 {
+	if (x11->width < 1 || x11->height < 1)
+		return fail(x11, "the screen has no size");
 	if (x11->width > PICTURE_MAX_SIDE || x11->height > PICTURE_MAX_SIDE ||
 	    (int64_t)x11->width * x11->height > PICTURE_MAX_PIXELS)
 		return fail(x11, "the screen is larger than pictures may be");
@@ -331,8 +330,7 @@ static enum screen_status capture(struct x11_screen *x11, const struct screen_wa
 	return status == SCREEN_OK && !x11->arrived ? SCREEN_STALLED : status;
 }
 
-// --- the screen's calls
-// -----------------------------------------------------------------------------------------------
+// --- the screen's calls ---------------------------------------------------------------------------------------------
 
 // A picture that came late, while nobody waited, may be of long ago when passes did not look in between.
 static enum screen_status drop_outdated(struct x11_screen *x11)
@@ -420,8 +418,7 @@ static struct screen *x11_close(struct screen *screen)
 	return NULL;
 }
 
-// --- open: blocking calls, on the thread for that
-// ---------------------------------------------------------------------
+// --- open: blocking calls, on the thread for that -------------------------------------------------------------------
 
 static const xcb_format_t *find_format(const struct x11_link *link)
 {

@@ -34,8 +34,7 @@ struct request {
 	bool xauthority_configured;
 };
 
-// --- names
-// ------------------------------------------------------------------------------------------------------------
+// --- names ----------------------------------------------------------------------------------------------------------
 
 static bool parse_number(const char **text, int max, int *ret)
 {
@@ -98,8 +97,7 @@ int x11_check(const char *rest, struct error *error)
 			 "\"%.200s\" is no X display: write x11:[HOST]:NUMBER[.SCREEN], as x11::0", rest);
 }
 
-// --- sockets
-// ----------------------------------------------------------------------------------------------------------
+// --- sockets --------------------------------------------------------------------------------------------------------
 
 static int fail(const struct request *request, int errno_value, const char *what, struct error *error)
 {
@@ -177,8 +175,7 @@ static int connect_socket(struct blocking_call *call, const struct request *requ
 			 why ? why : strerror(-fd));
 }
 
-// --- cookie
-// -----------------------------------------------------------------------------------------------------------
+// --- cookie ---------------------------------------------------------------------------------------------------------
 
 static int find_cookie(const struct request *request, int fd, struct x_cookie *ret, struct error *error)
 {
@@ -196,8 +193,7 @@ static int find_cookie(const struct request *request, int fd, struct x_cookie *r
 			 request->link.name, request->xauthority, r == -EBADMSG ? "no X authority file" : strerror(-r));
 }
 
-// --- the server's answer
-// ----------------------------------------------------------------------------------------------
+// --- the server's answer --------------------------------------------------------------------------------------------
 
 static bool send_all(int fd, const void *data, size_t size)
 {
@@ -288,8 +284,7 @@ static int ask_server(const struct request *request, int fd, const struct x_cook
 	return refused(request, *reason ? reason : "no reason given", cookie, error);
 }
 
-// --- the connection
-// ---------------------------------------------------------------------------------------------------
+// --- the connection -------------------------------------------------------------------------------------------------
 
 static xcb_screen_t *find_screen(xcb_connection_t *xcb, int number)
 {
@@ -353,8 +348,7 @@ static int run_open(struct blocking_call *call, void *argument, void **ret, stru
 	return r;
 }
 
-// --- from the caller's thread
-// -----------------------------------------------------------------------------------------
+// --- from the caller's thread ---------------------------------------------------------------------------------------
 
 static void find_xauthority(struct request *request, const char *configured)
 {

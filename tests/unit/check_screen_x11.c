@@ -67,8 +67,7 @@ static enum screen_status pass(struct screen *screen, struct frame *ret)
 	return status == SCREEN_OK ? screen->ops->get(screen, &wait, ret) : status;
 }
 
-// --- pixels
-// -----------------------------------------------------------------------------------------------------------
+// --- pixels ---------------------------------------------------------------------------------------------------------
 
 static unsigned reduced(unsigned value, unsigned bits)
 {
@@ -177,8 +176,7 @@ START_TEST(test_depth_8)
 }
 END_TEST
 
-// --- resolution
-// -------------------------------------------------------------------------------------------------------
+// --- resolution -----------------------------------------------------------------------------------------------------
 
 static void check_resize(const char *option, const char *argument)
 {
@@ -214,8 +212,7 @@ START_TEST(test_resize_plain)
 }
 END_TEST
 
-// --- bad days
-// ---------------------------------------------------------------------------------------------------------
+// --- bad days -------------------------------------------------------------------------------------------------------
 
 static void check_killed(const char *option, const char *argument)
 {
@@ -348,8 +345,7 @@ START_TEST(test_late_picture)
 }
 END_TEST
 
-// --- who may, and who is there
-// ----------------------------------------------------------------------------------------
+// --- who may, and who is there --------------------------------------------------------------------------------------
 
 START_TEST(test_authority)
 {

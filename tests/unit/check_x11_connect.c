@@ -173,8 +173,7 @@ START_TEST(test_format)
 }
 END_TEST
 
-// --- X authority files
-// ------------------------------------------------------------------------------------------------
+// --- X authority files ----------------------------------------------------------------------------------------------
 
 static void put_counted(FILE *file, const char *data, size_t size)
 {
