@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "config.h"
 
+#include "daemon/log/log.h"
 #include "daemon/report/disk.h"
 #include "daemon/report/files.h"
 
@@ -124,8 +125,12 @@ static int make_reserve(struct report_files *files, uint64_t bytes)
 	if (files->reserve_fd < 0)
 		return files->reserve_fd;
 	int r = disk_allocate(files->reserve_fd, files->reserve_bytes);
-	/* A file system that cannot promise room is no reason to run nothing. */
-	return r == -EOPNOTSUPP ? 0 : r;
+	if (r != -EOPNOTSUPP)
+		return r;
+	/* No reason to run nothing. */
+	log_line(LOG_LEVEL_NOTICE, files->id,
+		 "the state folder's file system promises no room ahead: a full disk may cost the report's figures");
+	return 0;
 }
 
 static int fill_folder(struct report_files *files, const void *scenario, size_t scenario_size, uint64_t reserve_bytes)

@@ -38,8 +38,7 @@ static size_t fetch(struct wire *wire, uint64_t position, size_t size, const uin
 	return size;
 }
 
-/* A varint at `position` that ends before `end`. Returns its bytes, 0: cut short, -EBADMSG: too long. */
-static int varint(struct wire *wire, uint64_t position, uint64_t end, uint64_t *ret)
+static int varint_slow(struct wire *wire, uint64_t position, uint64_t end, uint64_t *ret)
 {
 	const uint8_t *data;
 	size_t room = position < end ? (size_t)MIN((uint64_t)10, end - position) : 0;
@@ -56,6 +55,27 @@ static int varint(struct wire *wire, uint64_t position, uint64_t end, uint64_t *
 		}
 	}
 	return size == 10 ? -EBADMSG : 0;
+}
+
+/* A varint at `position` that ends before `end`. Returns its bytes, 0: cut short, -EBADMSG: too long. Most have a byte
+   or two, and are in the window: the scan of a report is made of these. */
+static inline int varint(struct wire *wire, uint64_t position, uint64_t end, uint64_t *ret)
+{
+	uint64_t offset = position - wire->base;
+
+	if (position >= wire->base && offset + 1 < wire->length && position + 1 < end) {
+		const uint8_t *data = wire->data + offset;
+
+		if (!(data[0] & 0x80)) {
+			*ret = data[0];
+			return 1;
+		}
+		if (!(data[1] & 0x80)) {
+			*ret = (uint64_t)(data[0] & 0x7f) | (uint64_t)data[1] << 7;
+			return 2;
+		}
+	}
+	return varint_slow(wire, position, end, ret);
 }
 
 static int fixed(struct wire *wire, uint64_t position, uint64_t end, size_t size, uint64_t *ret)
