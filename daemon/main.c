@@ -9,6 +9,7 @@
 #include "proto/limits.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <signal.h>
@@ -129,6 +130,14 @@ static void block_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+/// A descriptor 0, 1 or 2 that is closed would be given to a socket, and what somebody prints would go there.
+static void fill_standard_descriptors(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			exit(EXIT_FAILURE);
+}
+
 static void raise_descriptor_limit(void)
 {
 	struct rlimit limit;
@@ -174,15 +183,18 @@ int main(int argc, char **argv)
 	struct options options = {0};
 	struct configuration *configuration;
 	const char *path;
-	int status = parse_options(argc, argv, &options);
+	int status;
 
+	fill_standard_descriptors();
+	status = parse_options(argc, argv, &options);
 	if (status >= 0)
 		return status;
 	path = options.config ? options.config : path_default_configuration();
 	if (load_configuration(&options, path, &configuration) < 0)
 		return EXIT_FAILURE;
 	if (options.check_config) {
-		printf("%s: fine\n", path);
+		printf(access(path, F_OK) ? "%s: not there, so everything is as it is by default\n" : "%s: fine\n",
+		       path);
 		configuration_unref(configuration);
 		return EXIT_SUCCESS;
 	}

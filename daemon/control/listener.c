@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#define BACKLOG 128
+#define BACKLOG ((int)CLIENTS_MAX) // that connect at once and are not accepted yet
 #define ACCEPTS_A_TURN 16U
 #define RETRY_NS (200 * NSEC_PER_MSEC)
 

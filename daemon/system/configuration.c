@@ -322,7 +322,8 @@ static char *read_file(struct reading *reading, bool must_exist, size_t *ret_siz
 		mistake(reading, "%s", strerror(errno));
 		return NULL;
 	}
-	if (!S_ISREG(status.st_mode) || status.st_size > FILE_MAX_BYTES) {
+	// A device can only be meant as /dev/null: no configuration at all.
+	if ((!S_ISREG(status.st_mode) && !S_ISCHR(status.st_mode)) || status.st_size > FILE_MAX_BYTES) {
 		mistake(reading, S_ISREG(status.st_mode) ? "larger than 1 MiB" : "not a regular file");
 		return NULL;
 	}

@@ -58,7 +58,7 @@ condition time. "restart button" stands behind it and was never reached. "panel"
 next to nothing.
 
 Next, on a live screen:
-  sudo make install && sudo systemctl enable --now condprofd       or, as yourself:  condprofd &
+  sudo make install && sudo systemd-sysusers && sudo systemctl enable --now condprofd    or, as yourself:  condprofd &
   condprofctl check docs/demo/press-line.yaml                      docs/examples has more
   condprofctl start SCENARIO.yaml --screen x11::0 --dry-run --wait  looks at display :0 and only records what it would do
   man condprof-scenario                                            every key of a scenario

@@ -68,6 +68,15 @@ def test_check_config():
         condprofd('--check-config', '--config', home / 'missing.conf').fails(1)
         contains(condprofd('--check-config', '--config', home).fails(1).err, 'not a regular file')
         condprofd('--check-config').ok()  # the default file need not exist
+        condprofd('--check-config', '--config', '/dev/null').ok()
+
+
+def test_standard_descriptors_that_are_closed():
+    with Daemon(prefix=['sh', '-c', 'exec "$@" <&- >&- 2>&-', 'sh'], config={'log-level': 'debug'}) as daemon:
+        with daemon.client() as client:
+            client.start(endless_scenario(frames(daemon)), max_passes=3, wait=True)
+        for number in range(3):
+            equal(os.readlink(f'/proc/{daemon.process.pid}/fd/{number}'), '/dev/null')
 
 
 def test_every_mistake_has_its_place():
@@ -170,7 +179,7 @@ def test_a_stale_socket_is_taken_over():
         daemon.kill()
         assert os.path.exists(daemon.socket_path)
         daemon.start()
-        contains(daemon.log(), 'stale')
+        daemon.wait_log('stale')
         with daemon.client() as client:
             equal(client.status(), [])
 

@@ -120,6 +120,7 @@ class Person:
 def test_everything_at_once():
     seed = int(os.environ.get('CONDPROF_TEST_SEED') or random.randrange(1 << 32))
     note('seed', seed)
+    before = descriptors()
     people = [Person(seed + number) for number in range(CLIENTS)]
     for person in people:
         person.thread.start()
@@ -136,6 +137,11 @@ def test_everything_at_once():
             got = client.report(entry.id, messages=True)
             equal((got.session, got.overview.session_id), (entry.id, entry.id))
             assert entry.state in (report.FINISHED, report.FAILED), entry
+    until(lambda: descriptors() <= before, f'descriptors to be closed: {before} before')
+
+
+def descriptors():
+    return len(os.listdir(f'/proc/{_daemon.process.pid}/fd'))
 
 
 if __name__ == '__main__':
