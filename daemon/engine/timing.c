@@ -26,7 +26,7 @@ typedef _Atomic int64_t figure;
 struct condition_slot {
 	_Alignas(CACHE_LINE) _Atomic uint32_t sequence;
 	figure checks, total_ns, min_ns, max_ns, fulfilled; // max_ns: -1 before the first check
-	_Atomic double squares_ns2;
+	_Atomic uint64_t squares_low, squares_high; // ns²: the sum of whole numbers, exact however many are added
 
 	figure max_pass, max_begin, reused, reused_ns, shared_ns;
 	figure not_evaluable;
@@ -62,14 +62,18 @@ struct timing {
 	_Atomic uint32_t abandoned_event, abandoned_from; // once at most: it ends the session
 };
 
-static void write_begin(_Atomic uint32_t *sequence)
+// @return for write_end(): reading it back would wait for the store
+static uint32_t write_begin(_Atomic uint32_t *sequence)
 {
-	ADD(*sequence, 1);
+	uint32_t value = atomic_load_explicit(sequence, memory_order_relaxed);
+
+	WRITE(*sequence, value + 1);
+	return value + 2;
 }
 
-static void write_end(_Atomic uint32_t *sequence)
+static void write_end(_Atomic uint32_t *sequence, uint32_t value)
 {
-	ADD(*sequence, 1);
+	WRITE(*sequence, value);
 }
 
 // Waits for an even sequence. A writer that was preempted in between gets its turn by the yield.
@@ -91,11 +95,14 @@ static bool read_again(_Atomic uint32_t *sequence, uint32_t begin)
 
 // floor(2^(63 + k/8)): the bounds within a power of two, as far left as they go. An integer is above a bound exactly
 // when it is above its floor, so comparing integers decides exactly.
-static const uint64_t bounds[8] = {
+static const uint64_t bounds[9] = {
 	UINT64_C(0x8000000000000000), UINT64_C(0x8b95c1e3ea8bd6e6), UINT64_C(0x9837f0518db8a96f),
 	UINT64_C(0xa5fed6a9b15138ea), UINT64_C(0xb504f333f9de6484), UINT64_C(0xc5672a115506dadd),
-	UINT64_C(0xd744fccad69d6af4), UINT64_C(0xeac0c6e7dd24392e),
+	UINT64_C(0xd744fccad69d6af4), UINT64_C(0xeac0c6e7dd24392e), UINT64_MAX,
 };
+
+// How many bounds lie below each sixteenth of a power of two; none has more than one inside.
+static const uint8_t bounds_below[16] = {0, 1, 2, 2, 3, 4, 4, 5, 5, 6, 6, 7, 7, 7, 8, 8};
 
 uint32_t histogram_slot(int64_t ns)
 {
@@ -106,11 +113,9 @@ uint32_t histogram_slot(int64_t ns)
 
 	uint32_t exponent = 63 - (uint32_t)__builtin_clzll((uint64_t)ns);
 	uint64_t left = (uint64_t)ns << (63 - exponent);
-	uint32_t above = 0;
+	uint32_t below = bounds_below[left >> 59 & 15];
 
-	for (uint32_t k = 0; k < 8; k++)
-		above += left > bounds[k];
-	return 8 * exponent + above;
+	return 8 * exponent + below + (left > bounds[below]);
 }
 
 int timing_new(const struct scenario *scenario, measuring_clock clock, struct timing **ret)
@@ -172,10 +177,10 @@ void timing_start(struct timing *timing)
 	int64_t now = timing->clock();
 
 	WRITE(timing->start_ns, now);
-	write_begin(&timing->site_sequence);
+	uint32_t sequence = write_begin(&timing->site_sequence);
 	WRITE(timing->site, TIME_OTHER);
 	WRITE(timing->site_since, now);
-	write_end(&timing->site_sequence);
+	write_end(&timing->site_sequence, sequence);
 }
 
 static void go_to(struct timing *timing, enum time_site site, int64_t now)
@@ -183,19 +188,19 @@ static void go_to(struct timing *timing, enum time_site site, int64_t now)
 	int64_t left = atomic_load_explicit(&timing->site, memory_order_relaxed);
 	int64_t since = atomic_load_explicit(&timing->site_since, memory_order_relaxed);
 
-	write_begin(&timing->site_sequence);
+	uint32_t sequence = write_begin(&timing->site_sequence);
 	ADD(timing->site_ns[left], now - since);
 	WRITE(timing->site, (int64_t)site);
 	WRITE(timing->site_since, now);
-	write_end(&timing->site_sequence);
+	write_end(&timing->site_sequence, sequence);
 }
 
 void timing_finish(struct timing *timing)
 {
 	timing_enter(timing, TIME_OTHER);
-	write_begin(&timing->site_sequence);
+	uint32_t sequence = write_begin(&timing->site_sequence);
 	WRITE(timing->site_since, NOT_RUNNING);
-	write_end(&timing->site_sequence);
+	write_end(&timing->site_sequence, sequence);
 }
 
 int64_t timing_enter(struct timing *timing, enum time_site site)
@@ -211,11 +216,21 @@ int64_t timing_check_begin(struct timing *timing)
 	return timing_enter(timing, TIME_CONDITIONS);
 }
 
+static void add_square(struct condition_slot *slot, int64_t duration)
+{
+	unsigned __int128 sum = (unsigned __int128)(uint64_t)duration * (uint64_t)duration;
+
+	sum += (unsigned __int128)atomic_load_explicit(&slot->squares_high, memory_order_relaxed) << 64 |
+	       atomic_load_explicit(&slot->squares_low, memory_order_relaxed);
+	WRITE(slot->squares_low, (uint64_t)sum);
+	WRITE(slot->squares_high, (uint64_t)(sum >> 64));
+}
+
 static void count_check(struct condition_slot *slot, int64_t begin, int64_t duration, int64_t pass)
 {
 	ADD(slot->checks, 1);
 	ADD(slot->total_ns, duration);
-	ADD(slot->squares_ns2, (double)duration * (double)duration);
+	add_square(slot, duration);
 	if (duration < atomic_load_explicit(&slot->min_ns, memory_order_relaxed))
 		WRITE(slot->min_ns, duration);
 	if (duration > atomic_load_explicit(&slot->max_ns, memory_order_relaxed)) {
@@ -232,7 +247,7 @@ int64_t timing_check_end(struct timing *timing, uint32_t condition, int64_t begi
 	int64_t end = timing_enter(timing, TIME_ENGINE);
 	struct condition_slot *slot = &timing->conditions[condition];
 
-	write_begin(&slot->sequence);
+	uint32_t sequence = write_begin(&slot->sequence);
 	count_check(slot, begin, end - begin, pass);
 	if (fulfilled)
 		ADD(slot->fulfilled, 1);
@@ -240,7 +255,7 @@ int64_t timing_check_end(struct timing *timing, uint32_t condition, int64_t begi
 		ADD(slot->reused, 1);
 		ADD(slot->reused_ns, end - begin);
 	}
-	write_end(&slot->sequence);
+	write_end(&slot->sequence, sequence);
 	return end;
 }
 
@@ -248,22 +263,22 @@ void timing_shared(struct timing *timing, uint32_t condition, int64_t ns)
 {
 	struct condition_slot *slot = &timing->conditions[condition];
 
-	write_begin(&slot->sequence);
+	uint32_t sequence = write_begin(&slot->sequence);
 	ADD(slot->shared_ns, ns);
-	write_end(&slot->sequence);
+	write_end(&slot->sequence, sequence);
 }
 
 void timing_not_evaluable(struct timing *timing, uint32_t condition, int width, int height)
 {
 	struct condition_slot *slot = &timing->conditions[condition];
 
-	write_begin(&slot->sequence);
+	uint32_t sequence = write_begin(&slot->sequence);
 	if (!atomic_load_explicit(&slot->not_evaluable, memory_order_relaxed)) {
 		WRITE(slot->frame_width, width);
 		WRITE(slot->frame_height, height);
 	}
 	ADD(slot->not_evaluable, 1);
-	write_end(&slot->sequence);
+	write_end(&slot->sequence, sequence);
 }
 
 void timing_event_evaluated(struct timing *timing, uint32_t event)
@@ -288,7 +303,7 @@ void timing_occurrence(struct timing *timing, uint32_t event, int64_t detecting_
 	struct event_slot *slot = &timing->events[event];
 	int64_t at = done - timing_start_ns(timing);
 
-	write_begin(&slot->sequence);
+	uint32_t sequence = write_begin(&slot->sequence);
 	if (!atomic_load_explicit(&slot->fulfilled, memory_order_relaxed))
 		WRITE(slot->first_ns, at);
 	WRITE(slot->last_ns, at);
@@ -296,7 +311,7 @@ void timing_occurrence(struct timing *timing, uint32_t event, int64_t detecting_
 	ADD(slot->detecting_ns, detecting_ns);
 	ADD(slot->checking_ns, checking_ns);
 	ADD(slot->acting_ns, acting_ns);
-	write_end(&slot->sequence);
+	write_end(&slot->sequence, sequence);
 }
 
 static int64_t processing(const struct timing *timing)
@@ -319,7 +334,7 @@ void timing_pass_end(struct timing *timing, bool counted)
 
 	int64_t ns = processing(timing) - timing->pass_processing_ns;
 
-	write_begin(&timing->pass_sequence);
+	uint32_t sequence = write_begin(&timing->pass_sequence);
 	ADD(timing->passes, 1);
 	ADD(timing->pass_total_ns, ns);
 	if (ns < atomic_load_explicit(&timing->pass_min_ns, memory_order_relaxed))
@@ -327,7 +342,7 @@ void timing_pass_end(struct timing *timing, bool counted)
 	if (ns > atomic_load_explicit(&timing->pass_max_ns, memory_order_relaxed))
 		WRITE(timing->pass_max_ns, ns);
 	ADD(timing->pass_time[histogram_slot(ns)], 1);
-	write_end(&timing->pass_sequence);
+	write_end(&timing->pass_sequence, sequence);
 }
 
 void timing_lateness(struct timing *timing, int64_t ns)
@@ -340,13 +355,13 @@ int64_t timing_gap(struct timing *timing, int64_t ns)
 	int64_t at = timing->clock() - timing_start_ns(timing);
 	int64_t count = atomic_load_explicit(&timing->gap_count, memory_order_relaxed);
 
-	write_begin(&timing->gap_sequence);
+	uint32_t sequence = write_begin(&timing->gap_sequence);
 	if (count < GAPS_MAX) {
 		WRITE(timing->gap_at_ns[count], at);
 		WRITE(timing->gap_ns[count], ns);
 	}
 	WRITE(timing->gap_count, count + 1);
-	write_end(&timing->gap_sequence);
+	write_end(&timing->gap_sequence, sequence);
 	return at;
 }
 
@@ -373,7 +388,7 @@ static void read_condition(const struct timing *timing, const struct condition_s
 	ret->max_ns = MAX(READ(slot->max_ns), 0);
 	ret->max_pass = READ(slot->max_pass);
 	ret->max_at_ns = READ(slot->max_begin) - timing_start_ns(timing);
-	ret->squares_ns2 = READ(slot->squares_ns2);
+	ret->squares_ns2 = (double)((unsigned __int128)READ(slot->squares_high) << 64 | READ(slot->squares_low));
 	ret->reused = READ(slot->reused);
 	ret->reused_ns = READ(slot->reused_ns);
 	ret->shared_ns = READ(slot->shared_ns);

@@ -5,6 +5,7 @@
 //   bench_engine --steady   passes of a whole session, with marks that bench_syscalls.sh finds in a trace
 #include "daemon/log/log.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/quiet_stage.h"
 #include "tests/support/counting_malloc.h"
 #include "tests/support/engine_fakes.h"
 
@@ -35,25 +36,6 @@ static struct maker *many_conditions(uint32_t count)
 			maker_compare(maker, "c", "n", CONDPROF__COMPARISON__EQUAL, 1);
 	}
 	return maker;
-}
-
-static struct stage *quiet_stage(struct maker *maker, bool timing, bool recorder)
-{
-	struct stage *stage = stage_new(maker);
-
-	engine_clock_init_monotonic(&stage->clock);
-	stage->screen.base.live = false;
-	stage->params.period_ns = 0;
-	stage->params.suspend = suspend_clock_boottime;
-	fake_recorder_state()->counting_only = true;
-	timing_free(stage->timing);
-	stage->timing = NULL;
-	if (timing && timing_new(&maker->scenario, measuring_clock_monotonic, &stage->timing) < 0)
-		abort();
-	stage->params.timing = stage->timing;
-	if (!recorder)
-		stage->params.recorder = NULL;
-	return stage;
 }
 
 static double ns_a_condition(uint32_t count, bool timing, bool recorder)

@@ -172,6 +172,140 @@ START_TEST(test_arithmetic)
 }
 END_TEST
 
+// Durations from 0 ns to 100 s, each power of two alike, and both sides of every bucket's bound.
+#define KNOWN_DURATIONS 4096U
+#define HUNDRED_SECONDS (100 * NSEC_PER_SEC)
+
+struct known {
+	int64_t durations[KNOWN_DURATIONS];
+	uint32_t slots[KNOWN_DURATIONS];
+};
+
+static void known_init(struct known *known)
+{
+	srandom(11);
+	for (uint32_t i = 0; i < KNOWN_DURATIONS; i++) {
+		int64_t ns = (int64_t)exp2((double)random() / RAND_MAX * log2(1e11));
+
+		if (i < 2 * HISTOGRAM_BUCKETS)
+			ns = (int64_t)exp2((double)(i / 2 + 1) / 8) + i % 2;
+		known->durations[i] = MIN(ns, HUNDRED_SECONDS);
+	}
+	known->durations[KNOWN_DURATIONS - 2] = 0;
+	known->durations[KNOWN_DURATIONS - 1] = HUNDRED_SECONDS;
+	for (uint32_t i = 0; i < KNOWN_DURATIONS; i++)
+		known->slots[i] = expected_slot((uint64_t)known->durations[i]);
+}
+
+// What a condition's figures have to be, by whole numbers.
+struct expected {
+	int64_t checks, fulfilled, total_ns, min_ns, max_ns, max_pass, max_at_ns;
+	unsigned __int128 squares_ns2;
+	int64_t slots[HISTOGRAM_SLOTS];
+};
+
+static void expect_check(struct expected *expected, int64_t ns, uint32_t slot, int64_t pass, int64_t at_ns,
+			 bool fulfilled)
+{
+	if (!expected->checks || ns < expected->min_ns)
+		expected->min_ns = ns;
+	if (!expected->checks || ns > expected->max_ns) {
+		expected->max_ns = ns;
+		expected->max_pass = pass;
+		expected->max_at_ns = at_ns;
+	}
+	expected->checks++;
+	expected->fulfilled += fulfilled;
+	expected->total_ns += ns;
+	expected->squares_ns2 += (unsigned __int128)((uint64_t)ns) * (uint64_t)ns;
+	expected->slots[slot]++;
+}
+
+static void compare_figures(struct timing *timing, uint32_t condition, const struct expected *expected)
+{
+	long double squares = (long double)expected->squares_ns2;
+	struct condition_figures f;
+
+	timing_condition_figures(timing, condition, &f);
+	ck_assert_int_eq(f.checks, expected->checks);
+	ck_assert_int_eq(f.fulfilled, expected->fulfilled);
+	ck_assert_int_eq(f.total_ns, expected->total_ns);
+	ck_assert_int_eq(f.min_ns, expected->min_ns);
+	ck_assert_int_eq(f.max_ns, expected->max_ns);
+	ck_assert_int_eq(f.max_pass, expected->max_pass);
+	ck_assert_int_eq(f.max_at_ns, expected->max_at_ns);
+	ck_assert(fabsl((long double)f.squares_ns2 - squares) <= 1e-12L * squares);
+	ck_assert_int_eq(histogram_sum(&f.histogram), f.checks);
+	ck_assert_mem_eq(f.histogram.slots, expected->slots, sizeof(expected->slots));
+}
+
+START_TEST(test_ten_million_checks)
+{
+	static struct known known;
+	static struct expected expected[2];
+	struct maker *maker = two_events();
+	struct timing *timing = new_timing(maker);
+	struct session_figures s;
+	uint64_t next = 1;
+	int64_t start;
+
+	memset(expected, 0, sizeof(expected));
+	known_init(&known);
+	stepped_clock_reset(0);
+	timing_start(timing);
+	start = timing_start_ns(timing);
+	for (int64_t i = 0; i < 10000000; i++) {
+		next = next * 6364136223846793005U + 1442695040888963407U;
+		uint32_t known_index = next >> 52;
+		int64_t ns = known.durations[known_index], pass = i / 2 + 1;
+
+		if (i % 2 == 0)
+			timing_pass_begin(timing);
+		stepped_clock_now_ns += 3;
+		expect_check(&expected[i % 2], ns, known.slots[known_index], pass, stepped_clock_now_ns - start,
+			     next >> 51 & 1);
+		check_of(timing, i % 2, ns, pass, next >> 51 & 1, false);
+		if (i % 2)
+			timing_pass_end(timing, true);
+	}
+	timing_finish(timing);
+	for (uint32_t i = 0; i < 2; i++) {
+		ck_assert_int_eq(expected[i].min_ns, 0);
+		ck_assert_int_eq(expected[i].max_ns, HUNDRED_SECONDS);
+		compare_figures(timing, i, &expected[i]);
+	}
+	timing_session_figures(timing, &s);
+	ck_assert_int_eq(s.passes, 5000000);
+	ck_assert_int_eq(s.site_ns[TIME_CONDITIONS], expected[0].total_ns + expected[1].total_ns);
+	ck_assert_int_eq(s.site_ns[TIME_ENGINE], 3 * 10000000);
+	ck_assert_int_eq(s.pass_total_ns, s.duration_ns);
+	ck_assert_int_eq(s.site_ns[TIME_CONDITIONS] + s.site_ns[TIME_ENGINE], s.duration_ns);
+	ck_assert_int_eq(s.duration_ns, stepped_clock_now_ns - start);
+	timing_free(timing);
+	maker_free(maker);
+}
+END_TEST
+
+// The same duration again and again: where sums of rounded numbers drift to one side.
+START_TEST(test_squares_do_not_drift)
+{
+	struct maker *maker = two_events();
+	struct timing *timing = new_timing(maker);
+	struct condition_figures f;
+	long double squares = 1e7L * 123456789.0L * 123456789.0L;
+
+	stepped_clock_reset(0);
+	timing_start(timing);
+	for (int64_t i = 0; i < 10000000; i++)
+		check_of(timing, 0, 123456789, i + 1, false, false);
+	timing_condition_figures(timing, 0, &f);
+	ck_assert_int_eq(f.total_ns, INT64_C(1234567890000000));
+	ck_assert(fabsl((long double)f.squares_ns2 - squares) <= 1e-15L * squares);
+	timing_free(timing);
+	maker_free(maker);
+}
+END_TEST
+
 START_TEST(test_max_tells_the_first_time)
 {
 	struct maker *maker = two_events();
@@ -699,6 +833,8 @@ int main(void)
 	tcase_add_test(tcase, test_bucket_examples);
 	tcase_add_test(tcase, test_bucket_all_small);
 	tcase_add_test(tcase, test_arithmetic);
+	tcase_add_test(tcase, test_ten_million_checks);
+	tcase_add_test(tcase, test_squares_do_not_drift);
 	tcase_add_test(tcase, test_max_tells_the_first_time);
 	tcase_add_test(tcase, test_zero_durations);
 	tcase_add_test(tcase, test_clock_pair);
