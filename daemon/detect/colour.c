@@ -3,79 +3,43 @@
 #include "daemon/detect/colour.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "daemon/detect/kernels.h"
 #include "proto/base.h"
 
-#define HSV_SHIFT 12
 #define HUES 180
-
-// The 8-bit HSV is defined by these reciprocals: rint(scale * 4096 / k), and 0 for k = 0. (No quotient lies half-way,
-// so rounding half up is the same.)
-#define R1(scale, k) ((k) ? ((scale)*2 * (1 << HSV_SHIFT) + (k)) / (2 * ((k) ? (k) : 1)) : 0)
-#define R4(scale, k) R1(scale, k), R1(scale, (k) + 1), R1(scale, (k) + 2), R1(scale, (k) + 3)
-#define R16(scale, k) R4(scale, k), R4(scale, (k) + 4), R4(scale, (k) + 8), R4(scale, (k) + 12)
-#define R64(scale, k) R16(scale, k), R16(scale, (k) + 16), R16(scale, (k) + 32), R16(scale, (k) + 48)
-#define R256(scale)                                                                                                    \
-	{                                                                                                              \
-		R64(scale, 0), R64(scale, 64), R64(scale, 128), R64(scale, 192)                                        \
-	}
-
-static const int32_t saturation_reciprocal[256] = R256(255);
-static const int32_t hue_reciprocal[256] = R256(30); // 180 / 6
-
-struct hsv {
-	int hue, saturation, value;
-};
-
-static struct hsv to_hsv(int r, int g, int b)
-{
-	int v = MAX(r, MAX(g, b));
-	int d = v - MIN(r, MIN(g, b));
-	int n = v == r ? g - b : v == g ? b - r + 2 * d : r - g + 4 * d;
-	int half = 1 << (HSV_SHIFT - 1);
-	int hue = (n * hue_reciprocal[d] + half) >> HSV_SHIFT;
-
-	return (struct hsv){
-		.hue = hue < 0 ? hue + HUES : hue,
-		.saturation = (d * saturation_reciprocal[v] + half) >> HSV_SHIFT,
-		.value = v,
-	};
-}
 
 int colour_hue(int r, int g, int b)
 {
-	return to_hsv(r, g, b).hue;
-}
+	uint8_t pixel[4] = {(uint8_t)b, (uint8_t)g, (uint8_t)r, 255};
+	struct hsv_sums sums = {0};
 
-// Signed distance from hue0, in [-90, 90).
-static int hue_offset(int hue, int hue0)
-{
-	int d = hue - hue0 + HUES / 2;
-
-	return (d < 0 ? d + HUES : d >= HUES ? d - HUES : d) - HUES / 2;
+	kernels_scalar.hsv_row(pixel, NULL, 1, HUES / 2, &sums);
+	return (int)sums.hue + HUES / 2;
 }
 
 struct mean_colour colour_mean(const uint8_t *pixels, ptrdiff_t stride, int width, int height, const uint8_t *mask,
 			       ptrdiff_t mask_stride, int hue0)
 {
-	int64_t count = 0, hue = 0, saturation = 0, value = 0;
+	struct hsv_sums sums = {0};
 
-	for (int y = 0; y < height; y++) {
-		const uint8_t *p = pixels + y * stride;
-		const uint8_t *m = mask ? mask + y * mask_stride : NULL;
+	for (int y = 0; y < height; y++)
+		kernels()->hsv_row(pixels + y * stride, mask ? mask + y * mask_stride : NULL, width, hue0, &sums);
+	double n = (double)MAX(sums.count, 1);
+	return (struct mean_colour){hue0 + (double)sums.hue / n, (double)sums.saturation / n, (double)sums.value / n};
+}
 
-		for (int x = 0; x < width; x++, p += 4) {
-			if (m && !m[x])
-				continue;
-			struct hsv c = to_hsv(p[2], p[1], p[0]);
-			count++;
-			hue += hue_offset(c.hue, hue0);
-			saturation += c.saturation;
-			value += c.value;
-		}
+bool colour_same(const uint8_t *a, ptrdiff_t a_stride, const uint8_t *b, ptrdiff_t b_stride, int width, int height)
+{
+	for (int y = 0; y < height; y++, a += a_stride, b += b_stride) {
+		if (!memcmp(a, b, 4 * (size_t)width))
+			continue;
+		for (int x = 0; x < width; x++)
+			if (memcmp(a + 4 * (ptrdiff_t)x, b + 4 * (ptrdiff_t)x, 3))
+				return false;
 	}
-	double n = (double)MAX(count, 1);
-	return (struct mean_colour){hue0 + (double)hue / n, (double)saturation / n, (double)value / n};
+	return true;
 }
 
 double colour_difference(const struct mean_colour *a, const struct mean_colour *b)

@@ -19,6 +19,9 @@ int colour_hue(int r, int g, int b);
 struct mean_colour colour_mean(const uint8_t *pixels, ptrdiff_t stride, int width, int height, const uint8_t *mask,
 			       ptrdiff_t mask_stride, int hue0);
 
+/// Whether all pixels are equal but for alpha.
+bool colour_same(const uint8_t *a, ptrdiff_t a_stride, const uint8_t *b, ptrdiff_t b_stride, int width, int height);
+
 /// How far two means are apart, in percent.
 double colour_difference(const struct mean_colour *a, const struct mean_colour *b);
 

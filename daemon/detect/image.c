@@ -40,10 +40,15 @@ static void light_all(struct search *search)
 static double colour_at(const struct search *search, const struct candidate *at)
 {
 	const struct detect_template *t = search->template_;
-	const struct picture_view *pixels = &search->frame->pixels;
-	struct mean_colour colour = colour_mean(pixels->pixels + at->y * pixels->stride + 4 * (ptrdiff_t)at->x,
-						pixels->stride, t->width, t->height, t->mask, t->stride, t->hue0);
+	const struct picture_view *frame = &search->frame->pixels;
+	const uint8_t *pixels = frame->pixels + at->y * frame->stride + 4 * (ptrdiff_t)at->x;
+	struct mean_colour colour;
 
+	// The usual case by far: what is on the screen is what was cut from it.
+	if (at->score == 1 && !t->mask &&
+	    colour_same(t->pixels, 4 * (ptrdiff_t)t->width, pixels, frame->stride, t->width, t->height))
+		return 0;
+	colour = colour_mean(pixels, frame->stride, t->width, t->height, t->mask, t->stride, t->hue0);
 	return colour_difference(&colour, &t->colour);
 }
 
@@ -86,10 +91,14 @@ static bool look_further(struct search *search)
 	do {
 		if (!search_list(search, wanted_score(search)))
 			return false;
-		for (size_t i = 0; i < search->listed; i++)
-			if (!is_put_out(search, search->list[i].x, search->list[i].y) &&
-			    accept(search, &search->list[i]))
+		for (size_t i = 0; i < search->listed; i++) {
+			if (is_put_out(search, search->list[i].x, search->list[i].y))
+				continue;
+			if (search_stop_asked(search))
+				return false;
+			if (accept(search, &search->list[i]))
 				return true;
+		}
 	} while (search->listed == SEARCH_LIST_MAX);
 	return true;
 }
@@ -135,7 +144,8 @@ static void compute(struct detect_frame *frame, const struct detect_template *te
 		.area = area,
 		.positions = {area.left, area.top, area.right - template_->width + 1,
 			      area.bottom - template_->height + 1},
-		.hint_x = -1,
+		.hint_x = query->exact ? area.left + 1 : -1,
+		.hint_y = area.top + 1,
 		.result = ret,
 	};
 

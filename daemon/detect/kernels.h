@@ -41,6 +41,11 @@ struct column_sums {
 	int64_t *prefix[3];
 };
 
+/// Sums over pixels; hues as signed distances from some hue0, in [-90, 90).
+struct hsv_sums {
+	int64_t count, hue, saturation, value;
+};
+
 /// Of a difference of sums below 2^53, more than it is off by, as a share of what is subtracted from.
 #define ROUNDING 1e-15
 
@@ -51,6 +56,9 @@ struct kernels {
 	const char *name;
 	/// 8-bit gray of a row of BGRA pixels; alpha is ignored.
 	void (*gray_row)(const uint8_t *bgra, uint8_t *ret_gray, int width);
+	/// Adds a row of pixels in 8-bit HSV as docs/DETECTION.md defines it. Bytes of the mask that are 0 leave their
+	/// pixel out, NULL: all count. @param hue0 0 to 179
+	void (*hsv_row)(const uint8_t *bgra, const uint8_t *mask, int width, int hue0, struct hsv_sums *sums);
 	/// Adds the sums of `rows` rows of a window; bytes outside the mask (0 there) do not count, NULL: all do.
 	void (*window)(const uint8_t *frame, ptrdiff_t frame_stride, const uint8_t *template_, const uint8_t *mask,
 		       ptrdiff_t template_stride, int width, int rows, struct window_sums *sums);

@@ -37,6 +37,78 @@ TARGET static void gray_row(const uint8_t *bgra, uint8_t *ret_gray, int width)
 		kernels_scalar.gray_row(bgra + 4 * (ptrdiff_t)x, ret_gray + x, width - x);
 }
 
+struct hsv_lanes {
+	__m256i hue, saturation, value;
+};
+
+// scale / k rounded, as the tables of the scalar set: a division of floats is near enough for every k (the test looks
+// at all colours). For k 0 it is nonsense, which is multiplied by 0 below.
+INLINE __m256i reciprocal(float scale, __m256i k)
+{
+	return _mm256_cvtps_epi32(_mm256_div_ps(_mm256_set1_ps(scale), _mm256_cvtepi32_ps(k)));
+}
+
+INLINE __m256i scaled(__m256i v, __m256i by)
+{
+	return _mm256_srai_epi32(_mm256_add_epi32(_mm256_mullo_epi32(v, by), _mm256_set1_epi32(2048)), 12);
+}
+
+INLINE __m256i hue_of(__m256i r, __m256i g, __m256i b, __m256i v, __m256i d)
+{
+	__m256i n = _mm256_add_epi32(_mm256_sub_epi32(r, g), _mm256_slli_epi32(d, 2)), hue;
+
+	n = _mm256_blendv_epi8(n, _mm256_add_epi32(_mm256_sub_epi32(b, r), _mm256_slli_epi32(d, 1)),
+			       _mm256_cmpeq_epi32(v, g));
+	n = _mm256_blendv_epi8(n, _mm256_sub_epi32(g, b), _mm256_cmpeq_epi32(v, r));
+	hue = scaled(n, reciprocal(180 * 4096 / 6, d));
+	return _mm256_add_epi32(hue, _mm256_and_si256(_mm256_srai_epi32(hue, 31), _mm256_set1_epi32(180)));
+}
+
+INLINE void hsv8(const uint8_t *bgra, __m256i counted, __m256i shift, struct hsv_lanes *sums)
+{
+	const __m256i byte = _mm256_set1_epi32(0xff), half = _mm256_set1_epi32(90), turn = _mm256_set1_epi32(180);
+	__m256i pixels = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)bgra), counted);
+	__m256i b = _mm256_and_si256(pixels, byte), g = _mm256_and_si256(_mm256_srli_epi32(pixels, 8), byte);
+	__m256i r = _mm256_and_si256(_mm256_srli_epi32(pixels, 16), byte);
+	__m256i v = _mm256_max_epi32(r, _mm256_max_epi32(g, b));
+	__m256i d = _mm256_sub_epi32(v, _mm256_min_epi32(r, _mm256_min_epi32(g, b)));
+	__m256i hue = _mm256_add_epi32(hue_of(r, g, b, v, d), shift);
+
+	hue = _mm256_add_epi32(hue, _mm256_and_si256(_mm256_srai_epi32(hue, 31), turn));
+	hue = _mm256_sub_epi32(hue, _mm256_andnot_si256(_mm256_cmpgt_epi32(turn, hue), turn));
+	sums->hue = _mm256_add_epi32(sums->hue, _mm256_and_si256(_mm256_sub_epi32(hue, half), counted));
+	sums->saturation = _mm256_add_epi32(sums->saturation, scaled(d, reciprocal(255 * 4096, v)));
+	sums->value = _mm256_add_epi32(sums->value, v);
+}
+
+INLINE int sum_signed(__m256i lanes)
+{
+	__m128i four = _mm_add_epi32(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256(lanes, 1));
+
+	four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+	return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
+}
+
+TARGET static void hsv_row(const uint8_t *bgra, const uint8_t *mask, int width, int hue0, struct hsv_sums *sums)
+{
+	const __m256i zero = _mm256_setzero_si256(), shift = _mm256_set1_epi32(90 - hue0);
+	struct hsv_lanes lanes = {zero, zero, zero};
+	int x = 0;
+
+	for (; x + 8 <= width; x += 8) {
+		__m256i counted = _mm256_set1_epi32(-1);
+		if (mask)
+			counted = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(mask + x)));
+		hsv8(bgra + 4 * (ptrdiff_t)x, counted, shift, &lanes);
+		sums->count += __builtin_popcount((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(counted)));
+	}
+	sums->hue += sum_signed(lanes.hue);
+	sums->saturation += sum_signed(lanes.saturation);
+	sums->value += sum_signed(lanes.value);
+	if (x < width)
+		kernels_scalar.hsv_row(bgra + 4 * (ptrdiff_t)x, mask ? mask + x : NULL, width - x, hue0, sums);
+}
+
 struct window_lanes {
 	__m256i sum, squares, product;
 };
@@ -321,6 +393,7 @@ TARGET static void means_of(const uint16_t *sums, uint8_t *ret_means, int shift,
 const struct kernels SET = {
 	.name = NAME,
 	.gray_row = gray_row,
+	.hsv_row = hsv_row,
 	.window = window,
 	.scan = scan,
 	.add_boxes = add_boxes,

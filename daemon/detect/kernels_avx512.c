@@ -33,8 +33,71 @@ TARGET static void gray_row(const uint8_t *bgra, uint8_t *ret_gray, int width)
 		kernels_scalar.gray_row(bgra + 4 * (ptrdiff_t)x, ret_gray + x, width - x);
 }
 
+struct hsv_lanes {
+	__m512i hue, saturation, value;
+};
+
+// scale / k rounded, as the tables of the scalar set: a division of floats is near enough for every k (the test looks
+// at all colours). For k 0 it is nonsense, which is multiplied by 0 below.
+INLINE __m512i reciprocal(float scale, __m512i k)
+{
+	return _mm512_cvtps_epi32(_mm512_div_ps(_mm512_set1_ps(scale), _mm512_cvtepi32_ps(k)));
+}
+
+INLINE __m512i scaled(__m512i v, __m512i by)
+{
+	return _mm512_srai_epi32(_mm512_add_epi32(_mm512_mullo_epi32(v, by), _mm512_set1_epi32(2048)), 12);
+}
+
+INLINE __m512i hue_of(__m512i r, __m512i g, __m512i b, __m512i v, __m512i d)
+{
+	__m512i n = _mm512_add_epi32(_mm512_sub_epi32(r, g), _mm512_slli_epi32(d, 2));
+	__m512i hue;
+
+	n = _mm512_mask_mov_epi32(n, _mm512_cmpeq_epi32_mask(v, g),
+				  _mm512_add_epi32(_mm512_sub_epi32(b, r), _mm512_slli_epi32(d, 1)));
+	n = _mm512_mask_mov_epi32(n, _mm512_cmpeq_epi32_mask(v, r), _mm512_sub_epi32(g, b));
+	hue = scaled(n, reciprocal(180 * 4096 / 6, d));
+	return _mm512_mask_add_epi32(hue, _mm512_movepi32_mask(hue), hue, _mm512_set1_epi32(180));
+}
+
+INLINE void hsv16(const uint8_t *bgra, __mmask16 counted, __m512i shift, struct hsv_lanes *sums)
+{
+	const __m512i byte = _mm512_set1_epi32(0xff), half = _mm512_set1_epi32(90), turn = _mm512_set1_epi32(180);
+	__m512i pixels = _mm512_maskz_loadu_epi32(counted, bgra);
+	__m512i b = _mm512_and_si512(pixels, byte), g = _mm512_and_si512(_mm512_srli_epi32(pixels, 8), byte);
+	__m512i r = _mm512_and_si512(_mm512_srli_epi32(pixels, 16), byte);
+	__m512i v = _mm512_max_epi32(r, _mm512_max_epi32(g, b));
+	__m512i d = _mm512_sub_epi32(v, _mm512_min_epi32(r, _mm512_min_epi32(g, b)));
+	__m512i hue = _mm512_add_epi32(hue_of(r, g, b, v, d), shift);
+
+	hue = _mm512_mask_add_epi32(hue, _mm512_movepi32_mask(hue), hue, turn);
+	hue = _mm512_mask_sub_epi32(hue, _mm512_cmpge_epi32_mask(hue, turn), hue, turn);
+	sums->hue = _mm512_mask_add_epi32(sums->hue, counted, sums->hue, _mm512_sub_epi32(hue, half));
+	sums->saturation = _mm512_add_epi32(sums->saturation, scaled(d, reciprocal(255 * 4096, v)));
+	sums->value = _mm512_add_epi32(sums->value, v);
+}
+
+TARGET static void hsv_row(const uint8_t *bgra, const uint8_t *mask, int width, int hue0, struct hsv_sums *sums)
+{
+	const __m512i zero = _mm512_setzero_si512(), shift = _mm512_set1_epi32(90 - hue0);
+	struct hsv_lanes lanes = {zero, zero, zero};
+
+	for (int x = 0; x < width; x += 16) {
+		__mmask16 counted = width - x < 16 ? (__mmask16)((1U << (width - x)) - 1) : (__mmask16)0xffff;
+		if (mask)
+			counted = _mm_mask_test_epi8_mask(counted, _mm_maskz_loadu_epi8(counted, mask + x),
+							  _mm_set1_epi8(-1));
+		hsv16(bgra + 4 * (ptrdiff_t)x, counted, shift, &lanes);
+		sums->count += __builtin_popcount(counted);
+	}
+	sums->hue += _mm512_reduce_add_epi32(lanes.hue);
+	sums->saturation += _mm512_reduce_add_epi32(lanes.saturation);
+	sums->value += _mm512_reduce_add_epi32(lanes.value);
+}
+
 struct window_lanes {
-	__m512i sum, squares, product; ///< the last two of value - 128
+	__m512i sum, squares, product; ///< the last two by values less 128
 };
 
 INLINE void window_step(const uint8_t *frame, const uint8_t *template_, const uint8_t *mask, __mmask64 lanes,
@@ -45,26 +108,24 @@ INLINE void window_step(const uint8_t *frame, const uint8_t *template_, const ui
 
 	if (mask)
 		w = _mm512_and_si512(w, _mm512_maskz_loadu_epi8(lanes, mask));
-	sums->sum = _mm512_add_epi64(sums->sum, _mm512_sad_epu8(w, _mm512_setzero_si512()));
+	sums->sum = _mm512_dpbusd_epi32(sums->sum, w, _mm512_set1_epi8(1));
 	sums->squares = _mm512_dpbusd_epi32(sums->squares, w, _mm512_xor_si512(w, half));
 	sums->product = _mm512_dpbusd_epi32(sums->product, w, _mm512_xor_si512(t, half));
 }
 
-INLINE void window_take(const struct window_lanes *lanes, struct window_sums *sums)
+INLINE int64_t sum_lanes(__m512i lanes)
 {
-	int64_t sum = _mm512_reduce_add_epi64(lanes->sum);
-	__m512i squares = _mm512_add_epi64(_mm512_cvtepi32_epi64(_mm512_castsi512_si256(lanes->squares)),
-					   _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(lanes->squares, 1)));
-	__m512i product = _mm512_add_epi64(_mm512_cvtepi32_epi64(_mm512_castsi512_si256(lanes->product)),
-					   _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(lanes->product, 1)));
+	__m512i low = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(lanes));
+	__m512i high = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(lanes, 1));
 
-	sums->sum += sum;
-	sums->squares += _mm512_reduce_add_epi64(squares) + 128 * sum;
-	sums->product += _mm512_reduce_add_epi64(product) + 128 * sum;
+	return _mm512_reduce_add_epi64(_mm512_add_epi64(low, high));
 }
 
 // A lane of 32 bits takes at most 4 * 255 * 128 a step: 16,000 steps fit.
 #define STEPS_MAX 16000
+
+// Rows in turn go to so many sums of their own: an addition waits five cycles for the one before.
+#define CHAINS 4
 
 INLINE void window_rows(const uint8_t *frame, ptrdiff_t frame_stride, const uint8_t *template_, const uint8_t *mask,
 			ptrdiff_t template_stride, int width, int rows, struct window_sums *sums)
@@ -72,17 +133,41 @@ INLINE void window_rows(const uint8_t *frame, ptrdiff_t frame_stride, const uint
 	const __m512i zero = _mm512_setzero_si512();
 	__mmask64 tail = width % 64 ? ~UINT64_C(0) >> (64 - width % 64) : ~UINT64_C(0);
 	int last = (width - 1) / 64 * 64;
-	struct window_lanes lanes = {zero, zero, zero};
+	struct window_lanes lanes[CHAINS];
+	int64_t sum;
 
-	for (int y = 0; y < rows; y++) {
-		for (int x = 0; x < last; x += 64)
-			window_step(frame + x, template_ + x, mask ? mask + x : NULL, ~UINT64_C(0), &lanes);
-		window_step(frame + last, template_ + last, mask ? mask + last : NULL, tail, &lanes);
-		frame += frame_stride;
-		template_ += template_stride;
-		mask = mask ? mask + template_stride : NULL;
+	UNROLL for (int c = 0; c < CHAINS; c++) lanes[c] = (struct window_lanes){zero, zero, zero};
+	for (int x = 0; x <= last; x += 64) {
+		__mmask64 wanted = x == last ? tail : ~UINT64_C(0);
+		const uint8_t *f = frame + x, *t = template_ + x, *m = mask ? mask + x : NULL;
+		int y = 0;
+
+		for (; y + CHAINS <= rows; y += CHAINS) {
+			UNROLL for (int c = 0; c < CHAINS; c++)
+			{
+				window_step(f, t, m, wanted, &lanes[c]);
+				f += frame_stride;
+				t += template_stride;
+				m = mask ? m + template_stride : NULL;
+			}
+		}
+		for (; y < rows; y++) {
+			window_step(f, t, m, wanted, &lanes[0]);
+			f += frame_stride;
+			t += template_stride;
+			m = mask ? m + template_stride : NULL;
+		}
 	}
-	window_take(&lanes, sums);
+	UNROLL for (int c = 1; c < CHAINS; c++)
+	{
+		lanes[0].sum = _mm512_add_epi32(lanes[0].sum, lanes[c].sum);
+		lanes[0].squares = _mm512_add_epi32(lanes[0].squares, lanes[c].squares);
+		lanes[0].product = _mm512_add_epi32(lanes[0].product, lanes[c].product);
+	}
+	sum = sum_lanes(lanes[0].sum);
+	sums->sum += sum;
+	sums->squares += sum_lanes(lanes[0].squares) + 128 * sum;
+	sums->product += sum_lanes(lanes[0].product) + 128 * sum;
 }
 
 TARGET static void window(const uint8_t *frame, ptrdiff_t frame_stride, const uint8_t *template_, const uint8_t *mask,
@@ -130,34 +215,55 @@ INLINE __mmask16 survivors(const struct scan *scan, int p, int place, __m512i pr
 		_CMP_GT_OQ);
 }
 
-// Up to four vectors of places, four patterns: each load of means serves four products, and each of weights as many as
-// there are vectors.
-INLINE uint64_t scan_places(const struct scan *scan, int place, int vectors, uint64_t bits[SCAN_PATTERNS])
+// One row of the patterns at `vectors` vectors of places. Each load of means serves four products, and each of weights
+// as many as there are vectors.
+INLINE void scan_row(const uint8_t *means, const int8_t *w, int quads, int vectors, int chain,
+		     __m512i sums[SCAN_PATTERNS][4])
 {
-	__m512i sums[SCAN_PATTERNS][4], m[4];
-	const int8_t *w = scan->weights;
-	uint64_t any = 0;
+	__m512i m[4];
 
-	UNROLL for (int p = 0; p < SCAN_PATTERNS; p++) UNROLL for (int v = 0; v < vectors; v++) sums[p][v] =
-		_mm512_setzero_si512();
-	for (int y = 0; y < scan->rows; y++) {
-		const uint8_t *means = scan->means + y * scan->stride + place;
-
-		for (int q = 0; q < scan->quads; q++, means += 4, w += 4 * SCAN_PATTERNS) {
-			UNROLL for (int v = 0; v < vectors; v++) m[v] = quads_at(means + 16 * (ptrdiff_t)v);
-			UNROLL for (int p = 0; p < SCAN_PATTERNS; p++)
-			{
-				__m512i weight = weights_at(w + 4 * (ptrdiff_t)p);
-				UNROLL for (int v = 0; v < vectors; v++) sums[p][v] =
-					_mm512_dpbusd_epi32(sums[p][v], m[v], weight);
-			}
+	for (int q = 0; q < quads; q++, means += 4, w += 4 * SCAN_PATTERNS) {
+		UNROLL for (int v = 0; v < vectors; v++) m[v] = quads_at(means + 16 * (ptrdiff_t)v);
+		UNROLL for (int p = 0; p < SCAN_PATTERNS; p++)
+		{
+			__m512i weight = weights_at(w + 4 * (ptrdiff_t)p);
+			UNROLL for (int v = 0; v < vectors; v++) sums[p][chain * vectors + v] =
+				_mm512_dpbusd_epi32(sums[p][chain * vectors + v], m[v], weight);
 		}
 	}
+}
+
+// 1, 2 or 4 vectors of places. Where they are few, rows in turn have sums of their own, because an addition waits five
+// cycles for the one before.
+INLINE uint64_t scan_places(const struct scan *scan, int place, int vectors, uint64_t bits[SCAN_PATTERNS])
+{
+	__m512i sums[SCAN_PATTERNS][4];
+	const uint8_t *means = scan->means + place;
+	const int8_t *w = scan->weights;
+	ptrdiff_t w_row = (ptrdiff_t)scan->quads * 4 * SCAN_PATTERNS;
+	int chains = 4 / vectors, y = 0;
+	uint64_t any = 0;
+
+	UNROLL for (int p = 0; p < SCAN_PATTERNS; p++)
+	{
+		UNROLL for (int i = 0; i < 4; i++) sums[p][i] = _mm512_setzero_si512();
+	}
+	for (; y + chains <= scan->rows; y += chains) {
+		UNROLL for (int chain = 0; chain < chains; chain++, means += scan->stride, w += w_row)
+			scan_row(means, w, scan->quads, vectors, chain, sums);
+	}
+	for (; y < scan->rows; y++, means += scan->stride, w += w_row)
+		scan_row(means, w, scan->quads, vectors, 0, sums);
 	UNROLL for (int p = 0; p < SCAN_PATTERNS; p++)
 	{
 		bits[p] = 0;
-		UNROLL for (int v = 0; v < vectors; v++) bits[p] |=
-			(uint64_t)survivors(scan, p, place + 16 * v, sums[p][v]) << (16 * v);
+		UNROLL for (int v = 0; v < vectors; v++)
+		{
+			__m512i sum = sums[p][v];
+			UNROLL for (int chain = 1; chain < chains; chain++) sum =
+				_mm512_add_epi32(sum, sums[p][chain * vectors + v]);
+			bits[p] |= (uint64_t)survivors(scan, p, place + 16 * v, sum) << (16 * v);
+		}
 		any |= bits[p];
 	}
 	return any;
@@ -290,6 +396,7 @@ TARGET static void means_of(const uint16_t *sums, uint8_t *ret_means, int shift,
 const struct kernels kernels_avx512 = {
 	.name = "avx512vnni",
 	.gray_row = gray_row,
+	.hsv_row = hsv_row,
 	.window = window,
 	.scan = scan,
 	.add_boxes = add_boxes,

@@ -4,10 +4,69 @@
 
 #include <math.h>
 
+#include "proto/base.h"
+
 static void gray_row(const uint8_t *bgra, uint8_t *ret_gray, int width)
 {
 	for (int x = 0; x < width; x++, bgra += 4)
 		ret_gray[x] = (uint8_t)((9798U * bgra[2] + 19235U * bgra[1] + 3735U * bgra[0] + 16384U) >> 15);
+}
+
+#define HSV_SHIFT 12
+#define HUES 180
+
+// The 8-bit HSV is defined by these reciprocals: rint(scale * 4096 / k), and 0 for k = 0. (No quotient lies half-way,
+// so rounding half up is the same.)
+#define R1(scale, k) ((k) ? ((scale)*2 * (1 << HSV_SHIFT) + (k)) / (2 * ((k) ? (k) : 1)) : 0)
+#define R4(scale, k) R1(scale, k), R1(scale, (k) + 1), R1(scale, (k) + 2), R1(scale, (k) + 3)
+#define R16(scale, k) R4(scale, k), R4(scale, (k) + 4), R4(scale, (k) + 8), R4(scale, (k) + 12)
+#define R64(scale, k) R16(scale, k), R16(scale, (k) + 16), R16(scale, (k) + 32), R16(scale, (k) + 48)
+#define R256(scale)                                                                                                    \
+	{                                                                                                              \
+		R64(scale, 0), R64(scale, 64), R64(scale, 128), R64(scale, 192)                                        \
+	}
+
+static const int32_t saturation_reciprocal[256] = R256(255);
+static const int32_t hue_reciprocal[256] = R256(30); // 180 / 6
+
+struct hsv {
+	int hue, saturation, value;
+};
+
+static struct hsv to_hsv(int r, int g, int b)
+{
+	int v = MAX(r, MAX(g, b));
+	int d = v - MIN(r, MIN(g, b));
+	int n = v == r ? g - b : v == g ? b - r + 2 * d : r - g + 4 * d;
+	int half = 1 << (HSV_SHIFT - 1);
+	int hue = (n * hue_reciprocal[d] + half) >> HSV_SHIFT;
+
+	return (struct hsv){
+		.hue = hue < 0 ? hue + HUES : hue,
+		.saturation = (d * saturation_reciprocal[v] + half) >> HSV_SHIFT,
+		.value = v,
+	};
+}
+
+// Signed distance from hue0, in [-90, 90).
+static int hue_offset(int hue, int hue0)
+{
+	int d = hue - hue0 + HUES / 2;
+
+	return (d < 0 ? d + HUES : d >= HUES ? d - HUES : d) - HUES / 2;
+}
+
+static void hsv_row(const uint8_t *bgra, const uint8_t *mask, int width, int hue0, struct hsv_sums *sums)
+{
+	for (int x = 0; x < width; x++, bgra += 4) {
+		if (mask && !mask[x])
+			continue;
+		struct hsv c = to_hsv(bgra[2], bgra[1], bgra[0]);
+		sums->count++;
+		sums->hue += hue_offset(c.hue, hue0);
+		sums->saturation += c.saturation;
+		sums->value += c.value;
+	}
 }
 
 static void window_row(const uint8_t *frame, const uint8_t *template_, const uint8_t *mask, int width,
@@ -133,6 +192,7 @@ static void means_of(const uint16_t *sums, uint8_t *ret_means, int shift, int co
 const struct kernels kernels_scalar = {
 	.name = "scalar",
 	.gray_row = gray_row,
+	.hsv_row = hsv_row,
 	.window = window,
 	.scan = scan,
 	.add_boxes = add_boxes,

@@ -102,7 +102,7 @@ static void look_at(struct search *search, int x, int y)
 	struct candidate candidate = {.x = x, .y = y};
 	int row = 0;
 
-	if (is_put_out(search, x, y))
+	if (is_put_out(search, x, y) || (!search->list && x == search->best.x && y == search->best.y))
 		return;
 	for (int i = 0; i <= t->n_checkpoints; i++) {
 		const struct checkpoint *at = i < t->n_checkpoints ? &t->checkpoints[i] : NULL;
@@ -122,7 +122,41 @@ static void look_at(struct search *search, int x, int y)
 		keep(search, &candidate);
 }
 
-static bool stop_asked(const struct search *search)
+// From a new best position to the top of the hill it stands on: scores of near positions are alike, and the sooner the
+// highest is known, the more of the others is ruled out. Strides grow as long as it goes up.
+static void climb(struct search *search)
+{
+	static const int directions[4][2] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+	const struct rect *p = &search->positions;
+	int direction = 0, stride = 1, failed = 0;
+
+	while (failed < 4) {
+		struct candidate from = search->best;
+		int x = from.x + stride * directions[direction][0], y = from.y + stride * directions[direction][1];
+		if (x >= p->left && x < p->right && y >= p->top && y < p->bottom)
+			look_at(search, x, y);
+		if (search->best.score > from.score) {
+			failed = 0;
+			stride *= 2;
+		} else if (stride > 1) {
+			stride = 1;
+		} else {
+			failed++;
+			direction = (direction + 1) % 4;
+		}
+	}
+}
+
+static void look_and_climb(struct search *search, int x, int y)
+{
+	double before = search->best.score;
+
+	look_at(search, x, y);
+	if (!search->list && search->best.x >= 0 && search->best.score > before)
+		climb(search);
+}
+
+bool search_stop_asked(const struct search *search)
 {
 	return search->query->stop && __atomic_load_n(search->query->stop, __ATOMIC_RELAXED);
 }
@@ -134,7 +168,7 @@ static bool look_everywhere(struct search *search)
 	const struct rect *p = &search->positions;
 
 	for (int y = p->top; y < p->bottom; y++) {
-		if ((y - p->top) % ROWS_BETWEEN_STOPS == 0 && stop_asked(search))
+		if ((y - p->top) % ROWS_BETWEEN_STOPS == 0 && search_stop_asked(search))
 			return false;
 		for (int x = p->left; x < p->right; x++)
 			look_at(search, x, y);
@@ -160,6 +194,12 @@ static struct boxes boxes_of(const struct detect_frame *frame, int shift)
 
 	return shift ? (struct boxes){level->means, level->sums, level->stride}
 		     : (struct boxes){frame->gray, NULL, frame->gray_stride};
+}
+
+// The first place of a row, moved to the left as far as makes it begin a word of the map.
+static int first_place(const struct search *search, int shift)
+{
+	return (search->positions.left >> shift) & ~((SCAN_BLOCK >> shift) - 1);
 }
 
 /// One kind of bound applied to some places (box columns) of one row of boxes.
@@ -334,7 +374,7 @@ static void look_at_map(struct search *search, const struct map *map, int rows)
 		const uint64_t *row = map->bits + (size_t)j * (size_t)map->words;
 		for (int word = search->positions.left / 64; word * 64 < search->positions.right; word++)
 			for (uint64_t left = row[word]; left; left &= left - 1)
-				look_at(search, word * 64 + __builtin_ctzll(left), map->top + j);
+				look_and_climb(search, word * 64 + __builtin_ctzll(left), map->top + j);
 	}
 }
 
@@ -391,10 +431,10 @@ static void keep_survivors(const struct pattern_set *set, const struct scan *sca
 	}
 }
 
-static void narrow_block(struct search *search, struct stage *stage, int row, int block, const struct map *map)
+static void narrow_block(struct search *search, struct stage *stage, int row, const struct map *map)
 {
 	const struct pattern_set *set = stage->set;
-	int side = 1 << set->shift, word = block * side, first, rows;
+	int side = 1 << set->shift, word = stage->left * side / 64, first, rows;
 	struct scan scan;
 	bool prepared = false;
 
@@ -403,8 +443,6 @@ static void narrow_block(struct search *search, struct stage *stage, int row, in
 		if (count_bits(map, row * side + first, rows, word, side, group_mask(set, group)) < set->worth)
 			continue;
 		if (!prepared) {
-			stage->left = block * SCAN_BLOCK;
-			stage->count = SCAN_BLOCK;
 			stage->next = -2;
 			scan = prepare_scan(search, stage, row);
 			prepared = true;
@@ -419,14 +457,16 @@ static void narrow_block(struct search *search, struct stage *stage, int row, in
 
 static void narrow(struct search *search, struct stage *stage, const struct map *map, int rows)
 {
-	int shift = stage->set->shift;
-	int last_block = ((search->positions.right - 1) >> shift) / SCAN_BLOCK;
+	int shift = stage->set->shift, last = (search->positions.right - 1) >> shift;
 
 	for (int row = map->top >> shift; row << shift < map->top + rows; row++) {
 		if (row << shift >= search->positions.bottom)
 			return;
-		for (int block = (search->positions.left >> shift) / SCAN_BLOCK; block <= last_block; block++)
-			narrow_block(search, stage, row, block, map);
+		for (int left = first_place(search, shift); left <= last; left += SCAN_BLOCK) {
+			stage->left = left;
+			stage->count = MIN(SCAN_BLOCK, last - left + 1);
+			narrow_block(search, stage, row, map);
+		}
 	}
 }
 
@@ -450,17 +490,18 @@ static struct stage make_stage(const struct search *search, const struct pattern
 	return (struct stage){.set = set, .boxes = boxes_of(search->frame, set->shift), .columns = columns, .next = -2};
 }
 
-// What scanning all positions with a set costs, in products of four vectors (a quarter of a nanosecond or so).
+// What scanning all positions with a set costs, in products of vectors (a quarter of a nanosecond or so). The less a
+// set asks of the cosine, the more it leaves to others.
 static double scan_cost(const struct search *search, const struct pattern_set *set)
 {
 	const struct rect *p = &search->positions;
 	int places = ((p->right - p->left) >> set->shift) + 1, vectors = (places + 15) / 16;
 	double strips = ((p->bottom - p->top) >> (set->shift ? set->shift : 2)) + 1,
 	       lanes = set->shift ? 1 : SCAN_PATTERNS;
-	double group = (double)set->scan_rows * set->quads * SCAN_PATTERNS * vectors + 150;
-	double norms = lanes * 8 * (places + set->columns), begin = 2.0 * set->rows * (places + set->columns);
+	double group = (double)set->scan_rows * set->quads * SCAN_PATTERNS * vectors + 400;
+	double norms = lanes * 8 * (places + set->columns) + 400, begin = 2.0 * set->rows * (places + set->columns);
 
-	return strips * (set->groups * group + norms) + begin;
+	return (strips * (set->groups * group + norms) + begin) / cosine_of(search, set);
 }
 
 // The same for looking at every position.
@@ -468,7 +509,7 @@ static double look_cost(const struct search *search)
 {
 	const struct detect_template *t = search->template_;
 	const struct rect *p = &search->positions;
-	double position = 200 + t->height / 2 * 8.0 * ((t->width + 63) / 64);
+	double position = 120 + t->height / 2 * 3.0 * ((t->width + 63) / 64);
 
 	return (double)(p->right - p->left) * (p->bottom - p->top) * position;
 }
@@ -523,10 +564,10 @@ static bool run(struct search *search)
 
 	if (!n)
 		return look_everywhere(search);
-	stages[0].left = (p->left >> shift) & ~((SCAN_BLOCK >> shift) - 1);
+	stages[0].left = first_place(search, shift);
 	stages[0].count = ((p->right - 1) >> shift) - stages[0].left + 1;
 	for (int y = p->top & ~(rows - 1); y < p->bottom; y += rows) {
-		if (stop_asked(search))
+		if (search_stop_asked(search))
 			return false;
 		map.top = y;
 		memset(map.bits, 0, (size_t)rows * (size_t)map.words * sizeof(*map.bits));
@@ -544,7 +585,7 @@ bool search_best(struct search *search, double bar)
 {
 	search->list = NULL;
 	search->bar = bar;
-	search->best = (struct candidate){0, -1, -1};
+	search->best = (struct candidate){-2, -1, -1};
 	// Where it was last time it often still is, and that raises the bar for all other positions.
 	if (search->hint_x >= search->positions.left && search->hint_x < search->positions.right &&
 	    search->hint_y >= search->positions.top && search->hint_y < search->positions.bottom)

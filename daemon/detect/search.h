@@ -32,6 +32,9 @@ bool search_best(struct search *search, double bar);
 /// @return false: stopped
 bool search_list(struct search *search, double bar);
 
+/// Whether whoever asked for the search wants it to end.
+bool search_stop_asked(const struct search *search);
+
 /// a comes before b: the higher score, then row order.
 bool candidate_before(const struct candidate *a, const struct candidate *b);
 

@@ -14,6 +14,7 @@ struct detect_template *detect_template_free(struct detect_template *template_)
 	if (template_) {
 		free(template_->gray);
 		free(template_->mask);
+		free(template_->pixels);
 		for (int shift = 1; shift <= BOX_SHIFT_MAX; shift++)
 			pattern_set_clear(&template_->sets[shift]);
 		for (int i = 0; i < BANDS; i++)
@@ -34,7 +35,8 @@ static int take_memory(struct detect_template *t)
 	t->stride = t->width + KERNEL_PADDING;
 	t->gray = calloc((size_t)t->height, (size_t)t->stride);
 	t->mask = calloc((size_t)t->height, (size_t)t->stride);
-	return t->gray && t->mask ? 0 : -ENOMEM;
+	t->pixels = calloc((size_t)t->height, 4 * (size_t)t->width);
+	return t->gray && t->mask && t->pixels ? 0 : -ENOMEM;
 }
 
 static void fill_planes(struct detect_template *t, struct picture_view view)
@@ -161,15 +163,16 @@ static int prepare(struct detect_template *t, struct picture_view view, bool red
 	return fill_patterns(t);
 }
 
-static int prepare_reduced(struct detect_template *t, struct picture_view image, int num, int den, struct error *error)
+static void take_pixels(struct detect_template *t, struct picture_view image, int num, int den)
 {
 	ptrdiff_t stride = 4 * (ptrdiff_t)t->width;
-	CLEANUP_FREE uint8_t *pixels = calloc((size_t)t->height, (size_t)stride);
 
-	if (!pixels)
-		return -ENOMEM;
-	reduce_template(image, num, den, pixels, stride);
-	return prepare(t, (struct picture_view){pixels, t->width, t->height, stride}, true, error);
+	if (num != den) {
+		reduce_template(image, num, den, t->pixels, stride);
+		return;
+	}
+	for (int y = 0; y < t->height; y++)
+		memcpy(t->pixels + y * stride, image.pixels + y * image.stride, (size_t)stride);
 }
 
 int detect_template_new(struct picture_view image, int ratio_num, int ratio_den, struct detect_template **ret,
@@ -191,9 +194,11 @@ int detect_template_new(struct picture_view image, int ratio_num, int ratio_den,
 	t->width = reduce_side(image.width, ratio_num, ratio_den);
 	t->height = reduce_side(image.height, ratio_num, ratio_den);
 	r = take_memory(t);
-	if (r == 0)
-		r = ratio_num == ratio_den ? prepare(t, image, false, error)
-					   : prepare_reduced(t, image, ratio_num, ratio_den, error);
+	if (r == 0) {
+		take_pixels(t, image, ratio_num, ratio_den);
+		r = prepare(t, (struct picture_view){t->pixels, t->width, t->height, 4 * (ptrdiff_t)t->width},
+			    ratio_num != ratio_den, error);
+	}
 	if (r < 0) {
 		detect_template_free(t);
 		return r;
