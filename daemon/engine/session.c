@@ -435,7 +435,9 @@ void session_live(struct session *session, struct session_live *ret)
 	pthread_mutex_unlock(&session->lock);
 	if (phase == OPENING || phase == OPEN_FAILED)
 		return;
-	ret->duration_ns = (end_ns ? end_ns : read_clock(CLOCK_MONOTONIC)) - start_ns;
+	// with a report, what the report says, to the nanosecond: nobody is told two durations of one session
+	ret->duration_ns = session->timing ? timing_duration_ns(session->timing)
+					   : (end_ns ? end_ns : read_clock(CLOCK_MONOTONIC)) - start_ns;
 	ret->passes = atomic_load_explicit(&session->processor->progress.passes, memory_order_relaxed);
 	ret->progress = live_progress(session);
 }

@@ -450,25 +450,34 @@ void timing_event_figures(struct timing *timing, uint32_t event, struct event_fi
 	ret->ended_before = MAX(ret->ended_before, 0);
 }
 
-static void read_sites(struct timing *timing, struct session_figures *ret)
+// @return their sum
+static int64_t read_sites(struct timing *timing, int64_t site_ns[TIME_SITES])
 {
+	int64_t sum = 0;
 	int64_t site, since;
 	uint32_t sequence;
 
 	do {
 		sequence = read_begin(&timing->site_sequence);
 		for (int i = 0; i < TIME_SITES; i++)
-			ret->site_ns[i] = READ(timing->site_ns[i]);
+			site_ns[i] = READ(timing->site_ns[i]);
 		site = READ(timing->site);
 		since = READ(timing->site_since);
 	} while (read_again(&timing->site_sequence, sequence));
 
 	// read after `since` was, so it cannot be before it
 	if (since != NOT_RUNNING)
-		ret->site_ns[site] += timing->clock() - since;
-	ret->duration_ns = 0;
+		site_ns[site] += timing->clock() - since;
 	for (int i = 0; i < TIME_SITES; i++)
-		ret->duration_ns += ret->site_ns[i];
+		sum += site_ns[i];
+	return sum;
+}
+
+int64_t timing_duration_ns(struct timing *timing)
+{
+	int64_t site_ns[TIME_SITES];
+
+	return read_sites(timing, site_ns);
 }
 
 static void read_passes(struct timing *timing, struct session_figures *ret)
@@ -501,7 +510,7 @@ static void read_gaps(struct timing *timing, struct session_figures *ret)
 
 void timing_session_figures(struct timing *timing, struct session_figures *ret)
 {
-	read_sites(timing, ret);
+	ret->duration_ns = read_sites(timing, ret->site_ns);
 	read_passes(timing, ret);
 	read_gaps(timing, ret);
 	ret->clock_pair_ns = READ(timing->clock_pair_ns);

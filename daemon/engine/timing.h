@@ -132,5 +132,6 @@ struct session_figures {
 void timing_condition_figures(struct timing *timing, uint32_t condition, struct condition_figures *ret);
 void timing_event_figures(struct timing *timing, uint32_t event, struct event_figures *ret);
 void timing_session_figures(struct timing *timing, struct session_figures *ret);
+int64_t timing_duration_ns(struct timing *timing); ///< session_figures' duration alone; 0: not started yet
 
 #endif

@@ -386,6 +386,7 @@ START_TEST(test_a_session_and_its_report)
 	ck_assert_int_eq(report.overview->frame_width, 100);
 	ck_assert_int_gt(report.overview->clock_pair_ns, 0);
 	adds_up(report.overview);
+	ck_assert_int_eq(report.overview->time->duration_ns, live.duration_ns);
 	ck_assert_uint_eq(count_occurrences(&report), 5);
 	ck_assert_uint_eq(report.aggregates->condition_profile->n_conditions, 3);
 	for (size_t i = 0; i < 3; i++) {
