@@ -88,6 +88,8 @@ char *format_share(double share, char out[FORMAT_SIZE])
 
 char *format_number(double number, char out[FORMAT_SIZE])
 {
+	if (isnan(number))
+		return strcpy(out, "nan"); // its sign means nothing
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(out, FORMAT_SIZE, "%.*g", digits, number);
 		if (strtod(out, NULL) == number)

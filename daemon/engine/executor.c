@@ -217,7 +217,13 @@ static void do_key(struct processor *processor, const struct action *action)
 		input_done(processor, input->ops->key_release(input, action->keys.keysyms[--pressed]));
 }
 
-// Puts a text with counters together in processor->text. Counters are shown with up to 15 digits, as people write them.
+// Up to 15 digits, as people write them. What is no number has no sign, whatever its sign bit says.
+static int format_counter(double value, char *to, size_t room)
+{
+	return isnan(value) ? snprintf(to, room, "nan") : snprintf(to, room, "%.15g", value);
+}
+
+// Puts a text with counters together in processor->text.
 static const char *format_text(struct processor *processor, const struct action *action)
 {
 	const struct scenario *scenario = processor->p.scenario;
@@ -229,7 +235,7 @@ static const char *format_text(struct processor *processor, const struct action 
 		char *to = processor->text + used;
 		size_t room = sizeof(processor->text) - used;
 		int n = part->literal ? snprintf(to, room, "%s", part->literal)
-				      : snprintf(to, room, "%.15g", processor->states.counters[part->counter]);
+				      : format_counter(processor->states.counters[part->counter], to, room);
 
 		if (n < 0 || (size_t)n >= room)
 			break; // cannot be: the buffer holds the longest text there may be

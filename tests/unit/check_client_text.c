@@ -94,6 +94,7 @@ START_TEST(number_reads_back)
 	ck_assert(strtod(format_number(numbers[_i], text), NULL) == numbers[_i]);
 	ck_assert_str_eq(format_number(0.1, text), "0.1");
 	ck_assert_str_eq(format_number(3, text), "3");
+	ck_assert_str_eq(format_number(-NAN, text), "nan");
 }
 END_TEST
 
