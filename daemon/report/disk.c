@@ -221,6 +221,24 @@ int disk_each(int fd, int (*each)(void *context, int fd, const char *name), void
 	return r;
 }
 
+const char *disk_advice(int r)
+{
+	switch (-r) {
+	case ENOSPC:
+	case EDQUOT:
+		return "; make room there";
+	case ENOENT:
+	case ENOTDIR:
+		return "; the folder was removed under the daemon: restart condprofd, which makes it anew";
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return "; condprofd must be able to write there";
+	default:
+		return "";
+	}
+}
+
 bool disk_parse_id(const char *name, int64_t *ret)
 {
 	int64_t id = 0;

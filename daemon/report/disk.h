@@ -47,6 +47,9 @@ bool disk_locked(int fd);
 /// Calls `each` for every entry but . and ..; stops at the first that does not return 0, and returns that.
 int disk_each(int fd, int (*each)(void *context, int fd, const char *name), void *context);
 
+/// What a person can do about a write that failed with negative errno `r`: "; make room there". Empty: no advice.
+const char *disk_advice(int r);
+
 /// Takes a decimal id: no sign, no leading zero, nothing after it, 1 to INT64_MAX. @return whether it was one
 bool disk_parse_id(const char *name, int64_t *ret);
 

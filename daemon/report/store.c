@@ -17,7 +17,8 @@ static const struct store_limits default_limits = {.max_reports = 1000, .max_byt
 
 static int io_error(const struct store *store, struct error *error, int r, const char *what)
 {
-	return error_set(error, CONDPROF__CODE__IO, -r, "%s: %s: %s", store->path, what, strerror(-r));
+	return error_set(error, CONDPROF__CODE__IO, -r, "%s: %s: %s%s", store->path, what, strerror(-r),
+			 disk_advice(r));
 }
 
 static int no_such_session(struct error *error, int64_t id)
@@ -168,7 +169,7 @@ int store_next_id(struct store *store, int64_t *ret_id, struct error *error)
 		return io_error(store, error, -EOVERFLOW, "no session id is left");
 	r = write_mark(store, store->last_id + 1);
 	if (r < 0)
-		return io_error(store, error, r, "the next session id cannot be written; make room there");
+		return io_error(store, error, r, "the next session id cannot be written");
 	*ret_id = ++store->last_id;
 	return 0;
 }

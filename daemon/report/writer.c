@@ -9,6 +9,7 @@
 #include "daemon/report/recorder-internal.h"
 
 #include "daemon/log/log.h"
+#include "daemon/report/disk.h"
 #include "proto/frame.h"
 
 #include <errno.h>
@@ -220,9 +221,8 @@ static int close_failed(struct recorder *recorder, struct error *error, int r, c
 {
 	return error_set(error, CONDPROF__CODE__IO, -r,
 			 "the report of session %" PRId64
-			 " is not whole: %s could not be written: %s; make room in the "
-			 "state folder",
-			 recorder->files->id, what, strerror(-r));
+			 " is not whole: %s could not be written in the state folder: %s%s",
+			 recorder->files->id, what, strerror(-r), disk_advice(r));
 }
 
 static int append_aggregates(struct recorder *recorder)
