@@ -5,6 +5,10 @@
 
 #include "client/commands.h"
 #include "client/connection.h"
+#include "proto/limits.h"
+#include "proto/utf8.h"
+
+#include <string.h>
 
 static enum exit_code show(struct client *client, const Condprof__Emitted *emitted)
 {
@@ -35,12 +39,19 @@ enum exit_code cmd_emit(struct client *client)
 	Condprof__EmitRequest emit = CONDPROF__EMIT_REQUEST__INIT;
 	struct error error = {0};
 
-	if (!*client->arguments[0])
+	const char *name = client->arguments[0];
+
+	if (!*name)
 		return client_fail(client, EXIT_USAGE, "a broadcast has a name: condprofctl emit NAME");
+	if (!utf8_valid(name, strlen(name)))
+		return client_fail(client, EXIT_USAGE, "emit %s: the name of a broadcast is UTF-8, and this is not",
+				   name);
+	if (strlen(name) > NAME_MAX_BYTES)
+		return client_fail(client, EXIT_USAGE, "the name of a broadcast has at most %u bytes", NAME_MAX_BYTES);
 	enum exit_code code = client_connect(client, &connection);
 	if (code != EXIT_DONE)
 		return code;
-	emit.broadcast = (char *)(uintptr_t)client->arguments[0];
+	emit.broadcast = (char *)(uintptr_t)name;
 	request.body_case = CONDPROF__REQUEST__BODY_EMIT;
 	request.emit = &emit;
 	int r = connection_call(connection, &request, &reply, &error);

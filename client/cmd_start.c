@@ -71,7 +71,11 @@ static enum exit_code take_limits(const struct client *client, Condprof__StartOp
 		   *duration = client_option(client, "--duration");
 
 	if (rate && rate_parse(rate, &options->rate_passes, &options->rate_per_ns) < 0)
-		return client_fail(client, EXIT_USAGE, "--rate %s: N/s, N/min or unlimited is needed", rate);
+		return client_fail(
+			client, EXIT_USAGE,
+			"--rate %s: a plain number above zero a second or a minute is needed, as in 10/s or 30/min, "
+			"or unlimited",
+			rate);
 	options->has_rate_passes = options->has_rate_per_ns = rate != NULL;
 	if (passes && count_parse(passes, 1, &options->max_passes) < 0)
 		return client_fail(client, EXIT_USAGE, "--passes %s: a whole number from 1 up is needed", passes);
@@ -283,13 +287,14 @@ static void say_ended(const struct start *start, const Condprof__Session *sessio
 		   *said = session->reason_text;
 	bool result = session->has_result;
 
-	client_note(start->client, "session %" PRId64 " %s%s after %s and %" PRId64 " passes%s%s%s%s", session->id,
+	client_note(start->client, "session %" PRId64 " %s%s after %s and %" PRId64 " %s%s%s%s%s", session->id,
 		    session_state_name(session->state),
 		    !result                   ? ""
 		    : session_failed(session) ? ", failed,"
 					      : ", ok,",
 		    format_duration(session->duration_ns, false, !start->client->utf8, duration), session->passes,
-		    sentence ? ": " : "", sentence ? sentence : "", said && *said ? ": " : "", said ? said : "");
+		    session->passes == 1 ? "pass" : "passes", sentence ? ": " : "", sentence ? sentence : "",
+		    said && *said ? ": " : "", said ? said : "");
 	if (session->report_error && *session->report_error)
 		client_note(start->client, "session %" PRId64 ": its report is not whole: %s", session->id,
 			    session->report_error);

@@ -7,6 +7,7 @@
 #include "client/scenario/uri.h"
 
 #include "proto/limits.h"
+#include "proto/utf8.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -70,6 +71,11 @@ int uri_for_daemon(const char *uri, bool input, const char *folder, bool remote,
 		r = -ENOMEM;
 	if (r < 0)
 		return r;
+	if (!utf8_valid(result, strlen(result))) {
+		free(result);
+		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
+				 "not UTF-8, which is what the daemon is told names in: give the folder another name");
+	}
 	if (strlen(result) > TEXT_MAX_BYTES) {
 		free(result);
 		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL, "longer than %u bytes", TEXT_MAX_BYTES);

@@ -501,9 +501,12 @@ void view_report_end(struct render *render, const struct report *report)
 	if (!render_for_people(render))
 		return;
 	if (report->session.state == CONDPROF__SESSION_STATE__INTERRUPTED)
-		render_say(render,
-			   "The daemon died while this session ran: the figures are those of its last checkpoint, "
-			   "up to 10 s before.");
+		render_say(render, "%s",
+			   report->session.has_duration_ns || report->aggregates
+				   ? "The daemon died while this session ran: the figures are those of its last "
+				     "checkpoint, "
+				     "up to 10 s before."
+				   : "The daemon died before this session's first checkpoint: there are no figures.");
 	say_gaps(render, report->overview);
 	say_lost(render, report->overview);
 	say_not_evaluable(render, report);

@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -139,7 +140,7 @@ def test_start_wait():
     equal((session['state'], session['result'], session['reason']['code']), ('finished', 'ok', 'stop-action'))
     contains(session['reason']['text'], 'seen enough')
     listed = sessions('list')[session['id']]
-    equal([name for name in session if name != 'duration_ns' and session[name] != listed[name]], [])
+    equal([name for name in session if session[name] != listed[name]], [])
     equal(_daemon.ctl('--json', 'start', counting('failed'), '--wait').fails(1).err.count('\n'), 1)
     session = _daemon.ctl('--json', 'start', endless(), '--wait', '--passes', '7', '--rate', 'unlimited').json()['session']
     equal((session['passes'], session['reason']['code']), (7, 'passes'))
@@ -161,6 +162,8 @@ def test_emit():
     with running() as number:
         equal(_daemon.ctl('--json', 'emit', 'go').json(), {'schema': 1, 'broadcast': 'go', 'session_ids': [number]})
         contains(_daemon.ctl('emit', 'went').fails(4).err, 'go')
+        for name in (b'g\xff', b'g' * 257, b''):
+            contains(_daemon.ctl('emit', os.fsdecode(name)).fails(2).err, 'name')
         until(lambda: _daemon.ctl('--json', 'report', number, '--view', 'timeline').json()['occurrences'],
               'the occurrence in the report of a running session')
 
@@ -277,7 +280,30 @@ def test_a_daemon_that_is_killed():
         listed = daemon.ctl('--json', 'list').json()['sessions']
         equal([(row['id'], row['state'], row['reason']['code']) for row in listed], [(number, 'interrupted', 'daemon-died')])
         equal(daemon.ctl('--json', 'report').json()['session']['state'], 'interrupted')
-        contains(daemon.ctl('report').ok().out, 'checkpoint')
+        contains(daemon.ctl('report').ok().out, 'last checkpoint')
+        for file in ('checkpoint.pb', 'overview.pb', 'messages.pb'):
+            (daemon.state / 'reports' / str(number) / file).unlink(missing_ok=True)
+        contains(daemon.ctl('report').ok().out, 'no figures')
+
+
+def test_what_is_not_utf8_is_a_mistake_of_the_command_line():
+    folder_name = os.fsdecode(os.fsencode(_home) + b'/d\xff')
+    os.makedirs(folder_name, exist_ok=True)
+    shutil.copy(endless(), folder_name + '/a.yaml')
+    contains(_daemon.ctl('start', endless(), '--screen', 'replay:' + folder_name).fails(2).err, '--screen', 'UTF-8')
+    contains(_daemon.ctl('start', endless(), '--screen', 'replay:x', cwd=folder_name).fails(2).err, '--screen', 'UTF-8')
+    equal(sessions('status'), {})
+
+
+def test_a_state_folder_that_is_removed_under_the_daemon():
+    with Daemon() as daemon:
+        number = int(daemon.ctl('start', endless()).ok().out)
+        shutil.rmtree(daemon.state / 'reports')
+        contains(daemon.ctl('start', endless()).fails(1).err, 'restart condprofd')
+        contains(daemon.ctl('--json', 'stop', number).json()['sessions'][0]['report_error'], 'restart condprofd')
+        daemon.stop()
+        daemon.start()
+        equal(daemon.ctl('start', counting(), '--wait').ok().code, 0)
 
 
 # --- terminals, pipes and disks ------------------------------------------------------------------------------------------
