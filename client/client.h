@@ -42,6 +42,7 @@ struct verb {
 	const struct option_row *options;             ///< NULL: none
 	enum exit_code (*run)(struct client *client); ///< NULL: not built yet
 	bool waits;                                   ///< without --timeout it may take as long as it takes
+	bool whole; ///< its answer can be a document of its own kind: --output html, prometheus
 };
 
 #define CLIENT_DEFAULT_TIMEOUT_NS (10 * NSEC_PER_SEC)

@@ -128,8 +128,26 @@ static enum exit_code check_fit(const struct client *client, enum view_kind view
 	return EXIT_DONE;
 }
 
+/// What chooses a view or its rows means nothing where all of them are wanted.
+static enum exit_code check_whole(const struct client *client)
+{
+	static const struct {
+		const char *option;
+		bool html;
+	} rows[] = {{"--view", false},  {"--sort", false}, {"--top", false},  {"--filter", false},
+		    {"--event", false}, {"--since", true}, {"--until", true}, {"--limit", true}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (client_flag(client, rows[i].option) && !(rows[i].html && client->output == OUTPUT_HTML))
+			return client_fail(client, EXIT_USAGE, "%s does not go with --output %s: it has all views",
+					   rows[i].option, output_names[client->output]);
+	return EXIT_DONE;
+}
+
 static enum exit_code take_view(const struct client *client, struct report_command *command)
 {
+	if (output_is_whole(client->output))
+		return check_whole(client);
 	const char *view = client_option(client, "--view"), *sort = client_option(client, "--sort");
 	int index = view ? word_index(client, "--view", view, view_names) : VIEW_OVERVIEW;
 
@@ -302,6 +320,14 @@ static int show_occurrences(struct render *render, struct report *report, const 
 	return r;
 }
 
+static enum exit_code show_metrics(const struct client *client, const struct report *report)
+{
+	struct error error = {0};
+	int r = view_metrics(stdout, report);
+
+	return r < 0 ? client_fail_error(client, r, &error) : EXIT_DONE;
+}
+
 static enum exit_code show(const struct client *client, struct report_command *command, struct report *report)
 {
 	struct report_source *source CLEANUP(report_source_cleanup) = NULL;
@@ -309,6 +335,8 @@ static enum exit_code show(const struct client *client, struct report_command *c
 	enum exit_code code = EXIT_DONE;
 	int r;
 
+	if (client->output == OUTPUT_PROMETHEUS)
+		return show_metrics(client, report);
 	if (command->view == VIEW_TIMELINE)
 		code = open_occurrences(client, command, &source);
 	if (code != EXIT_DONE)

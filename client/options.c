@@ -184,10 +184,12 @@ static enum exit_code take_output(struct client *client)
 	if (kind == OUTPUT_KINDS) {
 		const char *nearest = nearest_word(name, output_names, OUTPUT_KINDS);
 		return nearest ? usage(client, "unknown output %s; did you mean %s?", name, nearest)
-			       : usage(client, "unknown output %s: one of text, json, csv", name);
+			       : usage(client, "unknown output %s: one of text, json, csv, html, prometheus", name);
 	}
-	if (kind == OUTPUT_HTML || kind == OUTPUT_PROMETHEUS)
-		return usage(client, "--output %s is not built yet: one of text, json, csv", name);
+	if (kind == OUTPUT_HTML)
+		return usage(client, "--output %s is not built yet", name);
+	if (output_is_whole(kind) && !(client->verb && client->verb->whole))
+		return usage(client, "--output %s is for report", name);
 	if (client_flag(client, "--json")) {
 		if (name && kind != OUTPUT_JSON)
 			return usage(client, "--json and --output %s do not go together", name);

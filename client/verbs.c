@@ -13,7 +13,7 @@
 const struct option_row global_options[] = {
 	{"--host", "-H", "[USER@]HOST[:PORT]", .help = "reach the daemon of another machine, over ssh", .later = true},
 	{"--socket", NULL, "PATH", .help = "the daemon's socket"},
-	{"--output", NULL, "FORMAT", .help = "text, json or csv"},
+	{"--output", NULL, "FORMAT", .help = "text, json or csv; of a report also html or prometheus"},
 	{"--json", NULL, NULL, .help = "the same as --output json"},
 	{"--timeout", NULL, "TIME", .help = "give the command up after this time (10 s, unless it waits)"},
 	{"--quiet", "-q", NULL, .help = "no remarks on standard error, only errors"},
@@ -63,7 +63,8 @@ const struct verb verbs[] = {
 	{"emit", 1, 1, "BROADCAST", "send a broadcast to the running sessions", NULL, .run = cmd_emit},
 	{"rotate", 0, 1, "[ID]", "close a session's report and go on in a new one", NULL, .run = NULL},
 	{"list", 0, 0, "", "show running sessions and every kept report", NULL, .run = cmd_list},
-	{"report", 0, 1, "[ID|latest|DIR]", "show a session's report", report_options, .run = cmd_report},
+	{"report", 0, 1, "[ID|latest|DIR]", "show a session's report", report_options, .run = cmd_report,
+	 .whole = true},
 	{"diff", 2, 2, "ID|DIR ID|DIR", "compare two reports", NULL, .run = NULL},
 	{"advise", 1, 1, "ID", "say what would make a scenario cheaper", NULL, .run = NULL},
 	{"delete", 1, ANY_NUMBER, "ID...", "remove kept reports", NULL, .run = cmd_delete},

@@ -16,6 +16,12 @@
 
 enum output_kind { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_CSV, OUTPUT_HTML, OUTPUT_PROMETHEUS, OUTPUT_KINDS };
 
+/// Whether it takes a whole report, and no single view of it.
+static inline bool output_is_whole(enum output_kind kind)
+{
+	return kind == OUTPUT_HTML || kind == OUTPUT_PROMETHEUS;
+}
+
 /// The name on the command line; NULL-terminated for nearest_word().
 extern const char *const output_names[OUTPUT_KINDS + 1];
 

@@ -67,6 +67,9 @@ void view_timeline_begin(struct timeline_view *view, struct render *render, cons
 int view_timeline_occurrence(void *context, const struct occurrence *occurrence);
 void view_timeline_end(struct timeline_view *view);
 
+/// The whole report as Prometheus metrics. @return 0, -ENOMEM; errors of `out` stick to it
+int view_metrics(FILE *out, const struct report *report);
+
 /// Indices of the rows that fit, sorted, at most options->top. *ret is the caller's. @return 0, -ENOMEM
 int view_select_conditions(const struct report *report, const struct view_options *options, size_t **ret,
 			   size_t *ret_n);

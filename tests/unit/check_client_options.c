@@ -85,6 +85,8 @@ static const char *const bad[] = {
 	"status --json=yes",
 	"--output xml status",
 	"--output html status",
+	"--output prometheus list",
+	"--json --output html report",
 	"--json --output text status",
 	"--timeout 5 status",
 	"--timeout 0s status",
