@@ -56,7 +56,7 @@ struct connection {
 
 static void settle(struct connection *connection);
 
-// --- buffers ------------------------------------------------------------------------------------------------------
+// --- buffers -------------------------------------------------------------------------------------------------------
 
 static size_t buffer_length(const struct buffer *buffer)
 {
@@ -102,7 +102,7 @@ static void buffer_consume(struct buffer *buffer, size_t size)
 		buffer_clear(buffer);
 }
 
-// --- ends ---------------------------------------------------------------------------------------------------------
+// --- ends ----------------------------------------------------------------------------------------------------------
 
 static void drop_exchanges(struct connection *connection)
 {
@@ -151,7 +151,7 @@ struct connection *connection_free(struct connection *connection)
 	return NULL;
 }
 
-// --- replies ------------------------------------------------------------------------------------------------------
+// --- replies -------------------------------------------------------------------------------------------------------
 
 static void flush(struct connection *connection)
 {
@@ -334,7 +334,7 @@ void exchange_drop(struct exchange *exchange)
 	exchange_end(exchange);
 }
 
-// --- requests -----------------------------------------------------------------------------------------------------
+// --- requests ------------------------------------------------------------------------------------------------------
 
 static void refuse_frame(struct connection *connection, Condprof__Code code, const char *sentence)
 {
@@ -575,7 +575,7 @@ static void on_deadline(void *context)
 	settle(connection);
 }
 
-// --- settling -----------------------------------------------------------------------------------------------------
+// --- settling ------------------------------------------------------------------------------------------------------
 
 /// A timer that was set stays, also when the deadline moved away meanwhile: it looks again then. So a busy client sets
 /// no timer at all.
@@ -627,7 +627,7 @@ static void settle(struct connection *connection)
 	arm_deadline(connection);
 }
 
-// --- new, and what handlers ask -------------------------------------------------------------------------------------
+// --- new, and what handlers ask ------------------------------------------------------------------------------------
 
 int connection_new(struct control *control, int fd, const struct peer *peer, struct connection **ret)
 {

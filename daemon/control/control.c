@@ -42,7 +42,7 @@ static struct control_life *life_of(struct control *control)
 	return CONTAINER_OF(control, struct control_life, control);
 }
 
-// --- the way out ----------------------------------------------------------------------------------------------------
+// --- the way out ---------------------------------------------------------------------------------------------------
 
 static bool all_quiet(const struct control *control)
 {
@@ -111,7 +111,7 @@ static void stop(struct control_life *life, const char *signal_name)
 	drain(life);
 }
 
-// --- reloading ------------------------------------------------------------------------------------------------------
+// --- reloading -----------------------------------------------------------------------------------------------------
 
 struct reload {
 	struct job job;
@@ -174,7 +174,7 @@ static void begin_reload(struct control_life *life)
 	worker_submit(life->control.worker, &reload->job);
 }
 
-// --- what was left behind -------------------------------------------------------------------------------------------
+// --- what was left behind ------------------------------------------------------------------------------------------
 
 /// Looks once, in steps, for sessions that a daemon before this one left unfinished, and says so.
 struct look_back {
@@ -245,8 +245,7 @@ static int begin_look_back(struct control *control)
 	return 0;
 }
 
-// --- signals, watchdog
-// ------------------------------------------------------------------------------------------------
+// --- signals, watchdog ---------------------------------------------------------------------------------------------
 
 /// For people who debug: what this daemon is busy with.
 static void log_state(struct control *control)
@@ -292,8 +291,7 @@ static void on_watchdog(void *context)
 	loop_timer_set(life->watchdog, life->watchdog_ns);
 }
 
-// --- building and running
-// ---------------------------------------------------------------------------------------------
+// --- building and running ------------------------------------------------------------------------------------------
 
 static int start_life(struct control_life *life)
 {

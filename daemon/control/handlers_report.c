@@ -25,7 +25,7 @@ static int out_of_memory(struct error *error)
 	return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
 }
 
-// --- list -----------------------------------------------------------------------------------------------------------
+// --- list ----------------------------------------------------------------------------------------------------------
 
 /// What one step gives: reports, and the sessions of the table that stand between them. Made when the listing's turn
 /// comes, so that one that waits for it costs next to nothing.
@@ -186,7 +186,7 @@ int handle_list(struct control *control, struct exchange *exchange, const Condpr
 	return 0;
 }
 
-// --- report ---------------------------------------------------------------------------------------------------------
+// --- report --------------------------------------------------------------------------------------------------------
 
 struct reporting {
 	struct stream stream;
@@ -417,7 +417,7 @@ int handle_report(struct control *control, struct exchange *exchange, const Cond
 	return 0;
 }
 
-// --- delete ---------------------------------------------------------------------------------------------------------
+// --- delete --------------------------------------------------------------------------------------------------------
 
 struct deleting {
 	struct stream stream;

@@ -17,19 +17,33 @@ struct decoding {
 	struct job job;
 	struct control *control;
 	struct upload *upload;
-	struct scenario *scenario;
+	struct scenario *scenario; ///< only of a START that may go on
+	uint32_t events, conditions, actions;
 	struct scenario_problems problems;
 	int result;
 };
 
 static_assert(ARRAY_SIZE(((struct scenario_problems *)0)->items) == SCENARIO_MAX_PROBLEMS, "one reply holds them all");
 
+/// What only a start needs is given back here, on the worker: it may be large.
 static void run_decoding(struct job *job)
 {
 	struct decoding *decoding = CONTAINER_OF(job, struct decoding, job);
+	struct upload *upload = decoding->upload;
+	struct scenario *scenario = NULL;
 
-	decoding->result = scenario_decode(decoding->upload->data, decoding->upload->size, &decoding->scenario,
-					   &decoding->problems);
+	decoding->result = scenario_decode(upload->data, upload->size, &scenario, &decoding->problems);
+	if (!decoding->result && upload->kind == CONDPROF__UPLOAD__START) {
+		decoding->scenario = scenario;
+		return;
+	}
+	if (!decoding->result) {
+		decoding->events = scenario->n_events;
+		decoding->conditions = scenario->n_conditions;
+		decoding->actions = scenario->n_actions;
+	}
+	scenario_free(scenario);
+	upload_drop_data(upload);
 }
 
 static void fail_with_problems(struct exchange *exchange, const struct scenario_problems *problems)
@@ -71,15 +85,15 @@ static void fail_decoding(struct exchange *exchange, const struct decoding *deco
 	exchange_fail(exchange, &error);
 }
 
-static void answer_checked(struct exchange *exchange, const struct scenario *scenario)
+static void answer_checked(struct exchange *exchange, const struct decoding *decoding)
 {
 	Condprof__Checked checked = CONDPROF__CHECKED__INIT;
 	Condprof__Reply reply = CONDPROF__REPLY__INIT;
 
 	checked.has_events = checked.has_conditions = checked.has_actions = true;
-	checked.events = (int32_t)scenario->n_events;
-	checked.conditions = (int32_t)scenario->n_conditions;
-	checked.actions = (int32_t)scenario->n_actions;
+	checked.events = (int32_t)decoding->events;
+	checked.conditions = (int32_t)decoding->conditions;
+	checked.actions = (int32_t)decoding->actions;
 	reply.body_case = CONDPROF__REPLY__BODY_CHECKED;
 	reply.checked = &checked;
 	exchange_finish(exchange, &reply);
@@ -89,19 +103,16 @@ static void decoded(struct job *job)
 {
 	struct decoding *decoding = CONTAINER_OF(job, struct decoding, job);
 	struct upload *upload = decoding->upload;
-	struct exchange *exchange = upload->exchange;
 
-	if (!decoding->result && upload->kind == CONDPROF__UPLOAD__START) {
+	if (decoding->scenario) {
 		sessions_begin(decoding->control->sessions, upload, decoding->scenario);
 		free(decoding);
 		return;
 	}
-	if (exchange && decoding->result < 0)
-		fail_decoding(exchange, decoding);
-	else if (exchange)
-		answer_checked(exchange, decoding->scenario);
-	if (!decoding->result)
-		scenario_free(decoding->scenario);
+	if (upload->exchange && decoding->result < 0)
+		fail_decoding(upload->exchange, decoding);
+	else if (upload->exchange)
+		answer_checked(upload->exchange, decoding);
 	upload_free(upload);
 	free(decoding);
 }

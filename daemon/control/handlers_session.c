@@ -194,7 +194,7 @@ int handle_wait(struct control *control, struct exchange *exchange, const Condpr
 	return r < 0 ? r : wait_for(exchange, entry, error);
 }
 
-// --- emit ---------------------------------------------------------------------------------------------------------
+// --- emit ----------------------------------------------------------------------------------------------------------
 
 /// The names that running sessions wait for, for the error. @return how many, each counted once a session
 static size_t awaited_names(const struct sessions *sessions, char *out, size_t size)

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -79,7 +80,7 @@ struct waiter {
 	struct session_entry *entry;
 };
 
-// --- records and facts ----------------------------------------------------------------------------------------------
+// --- records and facts ---------------------------------------------------------------------------------------------
 
 static void record_clear(struct session_record *record)
 {
@@ -151,7 +152,7 @@ void session_entry_facts(const struct session_entry *entry, struct session_facts
 	fill_facts(&entry->record, &live, ret);
 }
 
-// --- the table ------------------------------------------------------------------------------------------------------
+// --- the table -----------------------------------------------------------------------------------------------------
 
 int sessions_new(struct control *control, struct sessions **ret)
 {
@@ -268,7 +269,7 @@ static void tell_status(const struct sessions *sessions)
 		notify_status("%u session%s", sessions->count, sessions->count == 1 ? "" : "s");
 }
 
-// --- waiting --------------------------------------------------------------------------------------------------------
+// --- waiting -------------------------------------------------------------------------------------------------------
 
 static void waiter_free(struct waiter *waiter)
 {
@@ -350,8 +351,7 @@ static void answer_waiters(struct session_entry *entry, struct session_facts *fa
 	}
 }
 
-// --- the end of an entry
-// ----------------------------------------------------------------------------------------------
+// --- the end of an entry -------------------------------------------------------------------------------------------
 
 static void entry_free(struct session_entry *entry)
 {
@@ -365,15 +365,18 @@ static void entry_free(struct session_entry *entry)
 	free(entry);
 }
 
+/// All that is large goes here, on the worker: giving back many pages takes its time.
 static void run_freeing(struct job *job)
 {
 	struct session_entry *entry = CONTAINER_OF(job, struct session_entry, job);
 	struct error error;
 
 	entry->session = session_free(entry->session);
-	scenario_free(entry->scenario);
-	entry->scenario = NULL;
-	if (store_vacuum(entry->sessions->control->store, &error) < 0)
+	entry->scenario = scenario_free(entry->scenario);
+	if (entry->upload)
+		upload_drop_data(entry->upload);
+	malloc_trim(0);
+	if (entry->made.id && store_vacuum(entry->sessions->control->store, &error) < 0)
 		log_warning("cannot remove old reports: %s", error.message);
 }
 
@@ -436,7 +439,7 @@ void session_entry_unpin(struct session_entry *entry)
 	free_when_unused(entry);
 }
 
-// --- beginning ------------------------------------------------------------------------------------------------------
+// --- beginning -----------------------------------------------------------------------------------------------------
 
 static void on_starter_gone(struct exchange *exchange)
 {
@@ -456,7 +459,8 @@ static void entry_failed(struct session_entry *entry, const struct error *error)
 	entry->starter = NULL;
 	if (starter)
 		exchange_fail(starter, error);
-	log_line(LOG_LEVEL_NOTICE, entry->record.id, "did not start: %s", error->message);
+	log_line(LOG_LEVEL_NOTICE, entry->record.id, "\"%s\" did not start: %s",
+		 entry->record.scenario ? entry->record.scenario : "a scenario", error->message);
 	if (entry->stop_reason) {
 		live.state = CONDPROF__SESSION_STATE__FINISHED;
 		live.result = CONDPROF__SESSION_RESULT__SESSION_OK;
@@ -616,6 +620,7 @@ static void run_creating(struct job *job)
 		if (r < 0)
 			report_files_discard(files);
 	}
+	upload_drop_data(entry->upload);
 	entry->made.result = r;
 }
 
@@ -632,7 +637,7 @@ static void created(struct job *job)
 		free_when_unused(entry);
 }
 
-// --- what a session needs -------------------------------------------------------------------------------------------
+// --- what a session needs ------------------------------------------------------------------------------------------
 
 /// What two sessions may not share: the device behind an input. Two ways to write one X display are the same one.
 static void input_key(const char *input, char *out, size_t size)
@@ -746,45 +751,50 @@ static struct session_entry *entry_new(struct sessions *sessions, struct upload 
 	return entry;
 }
 
+/// The entry is in the table; whatever is wrong with it, it leaves by the way of all entries.
+static int begin(struct session_entry *entry, struct error *error)
+{
+	int r = fill_record(entry, error);
+
+	if (r < 0)
+		return r;
+	entry->job_in_flight = true;
+	entry->job.run = run_creating;
+	entry->job.done = created;
+	worker_submit(entry->sessions->control->worker, &entry->job);
+	return 0;
+}
+
 void sessions_begin(struct sessions *sessions, struct upload *upload, struct scenario *scenario)
 {
 	struct session_entry *entry = entry_new(sessions, upload, scenario);
-	struct exchange *starter = TAKE_POINTER(upload->exchange);
 	struct error error;
 	int r;
 
 	if (!entry) {
+		error_set(&error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
+		if (upload->exchange)
+			exchange_fail(upload->exchange, &error);
 		upload_free(upload);
 		scenario_free(scenario);
-		r = error_set(&error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
-	} else {
-		r = sessions_admit(sessions, &error);
-		if (!r)
-			r = fill_record(entry, &error);
-		if (r < 0)
-			entry_free(entry);
-	}
-	if (r < 0) {
-		if (starter)
-			exchange_fail(starter, &error);
 		return;
 	}
-	entry->starter = starter;
-	if (starter) {
-		starter->context = entry;
-		starter->gone = on_starter_gone;
+	entry->starter = TAKE_POINTER(upload->exchange);
+	if (entry->starter) {
+		entry->starter->context = entry;
+		entry->starter->gone = on_starter_gone;
 	}
+	r = sessions_admit(sessions, &error);
 	TAILQ_INSERT_TAIL(&sessions->entries, entry, link);
 	sessions->count++;
 	tell_status(sessions);
-	entry->job_in_flight = true;
-	entry->job.run = run_creating;
-	entry->job.done = created;
-	worker_submit(sessions->control->worker, &entry->job);
+	if (!r)
+		r = begin(entry, &error);
+	if (r < 0)
+		entry_failed(entry, &error);
 }
 
-// --- what is done with one
-// --------------------------------------------------------------------------------------------
+// --- what is done with one -----------------------------------------------------------------------------------------
 
 int64_t session_entry_id(const struct session_entry *entry)
 {

@@ -149,3 +149,9 @@ struct upload *upload_free(struct upload *upload)
 	free(upload);
 	return NULL;
 }
+
+void upload_drop_data(struct upload *upload)
+{
+	free(upload->data);
+	upload->data = NULL;
+}

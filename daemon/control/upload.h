@@ -33,6 +33,8 @@ int upload_new(struct control *control, struct exchange *exchange, const Condpro
 /// @return 1: complete, 0: more to come, negative: more than Begin said
 int upload_add(struct upload *upload, const ProtobufCBinaryData *data, struct error *error);
 struct upload *upload_free(struct upload *upload);
+/// Gives the bytes back early, on any thread that alone uses the upload; they count until upload_free().
+void upload_drop_data(struct upload *upload);
 
 /// What a connection remembers: at most one upload at a time; and the request id of one that was refused, whose chunks
 /// may be on their way still and are no mistake of the client.
