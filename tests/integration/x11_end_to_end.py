@@ -208,6 +208,10 @@ def await_passes(client, session, passes=3):
     until(lambda: client.status(session)[0].passes >= passes, 'passes')
 
 
+def await_checks(client, session, checks=3):
+    until(lambda: client.report(session).checks()['no'] >= checks, 'checks')
+
+
 def reason_of(daemon, number):
     return next(one for one in daemon.ctl('list', '--json').json()['sessions'] if one['id'] == number)
 
@@ -216,7 +220,7 @@ def test_a_server_that_dies_ends_the_session():
     for arguments in ((), ('-extension', 'MIT-SHM')):
         with Xvfb(arguments=arguments) as xvfb, Daemon() as daemon, daemon.client() as client:
             number = client.start(looking_scenario(xvfb.uri))
-            await_passes(client, number)
+            await_checks(client, number)
             xvfb.kill()
             session = client.wait(number)
             equal(session.reason, report.REASON_SOURCE_FAILED)
@@ -266,7 +270,7 @@ def test_a_hung_screen_goes_on_when_it_does():
         before = client.status(number)[0].passes
         await_passes(client, number, before + 20)
         xvfb.answer_again()
-        until(lambda: client.report(number).checks()['no'] > before + 1, 'more checks')
+        await_checks(client, number, before + 1)
         client.stop(number)
         row = reason_of(daemon, number)
         equal(row['reason']['code'], 'stopped')
