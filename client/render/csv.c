@@ -12,6 +12,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio_ext.h>
 #include <string.h>
 
 #define NESTED_MAX 8U
@@ -41,7 +42,9 @@ static struct csv_render *csv(struct render *render)
 static bool memory_open(struct render *render, struct memory *memory)
 {
 	memory->file = open_memstream(&memory->text, &memory->size);
-	if (!memory->file)
+	if (memory->file)
+		__fsetlocking(memory->file, FSETLOCKING_BYCALLER);
+	else
 		render->failed = true;
 	return memory->file;
 }
@@ -61,10 +64,14 @@ static void write_quoted(FILE *out, const char *text)
 		return;
 	}
 	putc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			putc('"', out);
-		putc(*text, out);
+	for (;;) {
+		size_t length = strcspn(text, "\"");
+
+		fwrite(text, 1, length, out);
+		if (!text[length])
+			break;
+		fputs("\"\"", out);
+		text += length + 1;
 	}
 	putc('"', out);
 }

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio_ext.h>
 
 const char *const output_names[OUTPUT_KINDS + 1] = {
 	[OUTPUT_TEXT] = "text",
@@ -35,6 +36,7 @@ struct render *render_new(enum output_kind kind, FILE *out, const struct render_
 	render->backend = backend;
 	render->kind = kind;
 	render->out = out;
+	__fsetlocking(out, FSETLOCKING_BYCALLER); // an output belongs to one thread, and writes very many small pieces
 	render->style = *style;
 	render->scopes[0] = (struct scope){.kind = SCOPE_GROUP, .group = &document};
 	backend->begin(render);

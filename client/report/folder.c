@@ -4,6 +4,7 @@
 // interrupted, torn, old or hostile: only regular files are read, nothing is believed, memory stays bounded.
 #include "config.h"
 
+#include "client/report/fields.h"
 #include "client/report/frames.h"
 #include "client/report/occurrence.h"
 #include "client/report/source.h"
@@ -166,18 +167,12 @@ static int files_next(struct message_files *files, const uint8_t **ret_frame, si
 	}
 }
 
-/// A message that can't be unpacked fits too: whoever reads it shall know that there was one. When nothing is left out
-/// all do, also those that are no occurrences: they are told apart by whoever reads them.
+/// When nothing is left out all fit, also those that are no occurrences: they are told apart by whoever reads them.
 static bool message_fits(const uint8_t *body, size_t size, const struct report_query *query)
 {
 	if (query->since_ns == INT64_MIN && query->until_ns == INT64_MAX && query->n_event_ids == 0 && query->last == 0)
 		return true;
-	Condprof__DebugReportMessage *message = report_message_unpack(body, size);
-	bool fits = !message || occurrence_fits(message, query);
-
-	if (message)
-		condprof__debug_report_message__free_unpacked(message, NULL);
-	return fits;
+	return message_bytes_fit(body, size, query);
 }
 
 /// How many of those that fit come before the last ones.
@@ -299,48 +294,15 @@ static int take_overview(struct folder_source *source)
 	return running ? 0 : mark_interrupted(source);
 }
 
-static size_t read_varint(const uint8_t *data, size_t size, uint64_t *ret)
-{
-	uint64_t value = 0;
-
-	for (size_t i = 0; i < size && i < 10; i++) {
-		value |= (uint64_t)(data[i] & 0x7f) << 7 * i;
-		if (data[i] & 0x80)
-			continue;
-		*ret = value;
-		return i + 1;
-	}
-	return 0;
-}
-
-/// Whether a DebugReportMessage has field 5: looks at its fields without unpacking them, for there may be very many.
+/// Whether a DebugReportMessage has field 5: without unpacking, for there may be very many that have not.
 static bool has_profile(const uint8_t *data, size_t size)
 {
-	static const size_t fixed[] = {[1] = 8, [5] = 4};
-	uint64_t tag, length;
+	struct field_scan scan = {data, size};
+	struct scanned_field field;
 
-	while (size > 0) {
-		size_t n = read_varint(data, size, &tag), skip;
-
-		if (n == 0 || tag >> 3 == 5)
-			return n > 0 && (tag & 7) == 2;
-		data += n;
-		size -= n;
-		if ((tag & 7) == 0 || (tag & 7) == 2) {
-			skip = read_varint(data, size, &length);
-			if (skip == 0)
-				return false;
-			data += skip;
-			size -= skip;
-			skip = (tag & 7) == 2 ? MIN(length, size) : 0;
-		} else if ((tag & 7) == 1 || (tag & 7) == 5) {
-			skip = MIN(fixed[tag & 7], size);
-		} else {
-			return false;
-		}
-		data += skip;
-		size -= skip;
-	}
+	while (fields_next(&scan, &field) > 0)
+		if (field.number == 5)
+			return field.bytes;
 	return false;
 }
 

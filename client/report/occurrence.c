@@ -6,6 +6,7 @@
 
 #include "client/report/occurrence.h"
 
+#include "client/report/fields.h"
 #include "client/report/frames.h"
 #include "proto/frame.h"
 
@@ -49,16 +50,58 @@ static bool event_of(const Condprof__DebugReportMessage *message, int64_t *ret)
 	return true;
 }
 
-bool occurrence_fits(const Condprof__DebugReportMessage *message, const struct report_query *query)
+static bool place_fits(int64_t event_id, int64_t at_ns, const struct report_query *query)
 {
-	int64_t event_id, at_ns = done_at(message);
-
-	if (!event_of(message, &event_id) || at_ns < query->since_ns || at_ns >= query->until_ns)
+	if (at_ns < query->since_ns || at_ns >= query->until_ns)
 		return false;
 	for (size_t i = 0; i < query->n_event_ids; i++)
 		if (query->event_ids[i] == event_id)
 			return true;
 	return query->n_event_ids == 0;
+}
+
+bool occurrence_fits(const Condprof__DebugReportMessage *message, const struct report_query *query)
+{
+	int64_t event_id;
+
+	return event_of(message, &event_id) && place_fits(event_id, done_at(message), query);
+}
+
+/// The id of a packed ImageEventMessage or TriggerEventMessage. @return 0, -EBADMSG
+static int packed_event_id(const struct scanned_field *event, int64_t *ret)
+{
+	struct field_scan scan = {event->bytes, event->size};
+	struct scanned_field field;
+	int r;
+
+	while ((r = fields_next(&scan, &field)) > 0)
+		if (field.number == 1 && !field.bytes)
+			*ret = (int64_t)field.value;
+	return r;
+}
+
+bool message_bytes_fit(const uint8_t *data, size_t size, const struct report_query *query)
+{
+	struct field_scan scan = {data, size};
+	struct scanned_field field;
+	int64_t event_id = 0, ms = 0, at_ns = 0;
+	bool occurrence = false, has_at = false;
+	int r;
+
+	while ((r = fields_next(&scan, &field)) > 0) {
+		if (field.number >= 2 && field.number <= 5 && field.bytes) {
+			occurrence = field.number <= 3;
+			event_id = 0;
+			if (occurrence && packed_event_id(&field, &event_id) < 0)
+				return true;
+		} else if (field.number == 1 && !field.bytes) {
+			ms = (int64_t)field.value;
+		} else if (field.number == 7 && !field.bytes) {
+			at_ns = (int64_t)field.value;
+			has_at = true;
+		}
+	}
+	return r < 0 || (occurrence && place_fits(event_id, has_at ? at_ns : ms_to_ns(ms), query));
 }
 
 static struct maybe acting_ns(const Condprof__DebugReportMessage *message)

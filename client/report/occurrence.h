@@ -30,6 +30,10 @@ struct occurrence {
 /// Whether a message is an occurrence that fits the query (`last` apart).
 bool occurrence_fits(const Condprof__DebugReportMessage *message, const struct report_query *query);
 
+/// The same of a packed message, by its outermost fields alone: a hundred times as fast as unpacking. What is no
+/// message fits too: whoever reads it shall know that there was one.
+bool message_bytes_fit(const uint8_t *data, size_t size, const struct report_query *query);
+
 /// Unpacks a message that came from outside; NULL: damaged.
 Condprof__DebugReportMessage *report_message_unpack(const uint8_t *data, size_t size);
 

@@ -48,7 +48,7 @@ static const struct field columns[COLUMNS] = {
 	[COLUMN_KIND] = {.name = "kind", .title = "Kind", .spare = 9},
 	[COLUMN_CHECKS] = {.name = "checks", .title = "Checks", .number = true, .spare = 1},
 	[COLUMN_FULFILLED] = {.name = "fulfilled", .title = "Fulfilled", .number = true, .spare = 3},
-	[COLUMN_REUSED] = {.name = "reused"},
+	[COLUMN_REUSED] = {.name = "reused", .title = "Reused", .number = true, .spare = 13},
 	[COLUMN_AVERAGE] = {.name = "average_ns", .title = "Average", .number = true, .spare = 2},
 	[COLUMN_MIN] = {.name = "min_ns", .title = "Min", .number = true, .spare = 6},
 	[COLUMN_MAX] = {.name = "max_ns", .title = "Max", .number = true, .spare = 4},
@@ -59,8 +59,8 @@ static const struct field columns[COLUMNS] = {
 	[COLUMN_TOTAL] = {.name = "total_ns", .title = "Total", .number = true},
 	[COLUMN_SHARE] = {.name = "share", .title = "Share", .number = true},
 	[COLUMN_MAX_PASS] = {.name = "max_pass", .title = "Max in pass", .number = true, .spare = 10},
-	[COLUMN_MAX_AT] = {.name = "max_at_ns"},
-	[COLUMN_REUSED_TOTAL] = {.name = "reused_total_ns"},
+	[COLUMN_MAX_AT] = {.name = "max_at_ns", .title = "Max at", .number = true, .spare = 12},
+	[COLUMN_REUSED_TOTAL] = {.name = "reused_total_ns", .title = "Reused total", .number = true, .spare = 14},
 	[COLUMN_SHARED] = {.name = "shared_ns", .title = "Shared", .number = true, .spare = 11},
 	[COLUMN_NOT_EVALUABLE] = {.name = "not_evaluable"},
 	[COLUMN_SHORT_CIRCUITED] = {.name = "short_circuited"},
@@ -139,19 +139,22 @@ static bool is_near_clock(const struct report *report, const struct report_condi
 /// The columns that people see: those that say nothing in this report are left out.
 static void choose_columns(const struct report *report, struct field *chosen)
 {
-	bool shared = false, max_pass = false;
+	bool shared = false, max_pass = false, reused = false;
 
 	for (size_t i = 0; i < report->n_conditions; i++) {
 		const Condprof__ConditionDetail *detail = report->conditions[i].detail;
 
 		shared = shared || (detail && detail->shared_duration_ns > 0);
 		max_pass = max_pass || (detail && detail->has_max_pass);
+		reused = reused || (detail && detail->reused_count > 0);
 	}
 	memcpy(chosen, columns, sizeof(columns));
 	if (!shared)
 		chosen[COLUMN_SHARED].title = NULL;
 	if (!max_pass)
-		chosen[COLUMN_MAX_PASS].title = NULL;
+		chosen[COLUMN_MAX_PASS].title = chosen[COLUMN_MAX_AT].title = NULL;
+	if (!reused)
+		chosen[COLUMN_REUSED].title = chosen[COLUMN_REUSED_TOTAL].title = NULL;
 }
 
 static void explain(struct render *render, const struct report *report, const size_t *indices, size_t n)
@@ -239,6 +242,47 @@ static void never_checked(struct render *render, const struct report *report, co
 	render_table_close(render);
 }
 
+/// How often the others were not reached, and why: their checks alone would look as if they had seen every pass.
+static void not_always_reached(struct render *render, const struct report *report, const size_t *indices, size_t n)
+{
+	static const struct field fields[] = {
+		{.title = "Event", .spare = 1},
+		{.title = "Condition"},
+		{.title = "Checks", .number = true, .spare = 2},
+		{.title = "Decided before", .number = true},
+		{.title = "Disabled", .number = true},
+		{.title = "Cooling", .number = true},
+		{.title = "Ended before", .number = true},
+	};
+	static const struct table table = {
+		.field = {.title = "Not always reached"},
+		.columns = fields,
+		.n_columns = ARRAY_SIZE(fields),
+	};
+
+	render_table_open(render, &table);
+	for (size_t i = 0; i < n; i++) {
+		const struct report_condition *condition = &report->conditions[indices[i]];
+		const Condprof__EventDetail *event = event_detail(report, condition);
+		int64_t decided = condition->detail ? condition->detail->short_circuited_count : 0,
+			disabled = event ? event->disabled : 0, cooling = event ? event->cooling_down : 0,
+			ended = event ? event->ended_before : 0;
+
+		if (condition->checks == 0 || (decided <= 0 && disabled <= 0 && cooling <= 0 && ended <= 0))
+			continue;
+		render_row(render, (struct cell[]){
+					   cell_text(event ? report->events[condition->event].name : NULL),
+					   cell_text(condition->name),
+					   cell_count(condition->checks),
+					   cell_if(condition->detail, cell_count(decided)),
+					   cell_if(event, cell_count(disabled)),
+					   cell_if(event, cell_count(cooling)),
+					   cell_if(event, cell_count(ended)),
+				   });
+	}
+	render_table_close(render);
+}
+
 int view_conditions(struct render *render, const struct report *report, const struct view_options *options)
 {
 	struct field chosen[COLUMNS];
@@ -271,5 +315,6 @@ int view_conditions(struct render *render, const struct report *report, const st
 		return 0;
 	explain(render, report, indices, n);
 	never_checked(render, report, indices, n);
+	not_always_reached(render, report, indices, n);
 	return 0;
 }

@@ -19,6 +19,7 @@ enum sort_key {
 	SORT_MIN,
 	SORT_MAX,
 	SORT_P50,
+	SORT_P90,
 	SORT_P99,
 	SORT_SHARE,
 	SORT_ORDER,

@@ -26,6 +26,7 @@ const char *const sort_names[SORT_KEYS + 1] = {
 	[SORT_MIN] = "min",
 	[SORT_MAX] = "max",
 	[SORT_P50] = "p50",
+	[SORT_P90] = "p90",
 	[SORT_P99] = "p99",
 	[SORT_SHARE] = "share",
 	[SORT_ORDER] = "order",
@@ -60,6 +61,8 @@ static struct maybe condition_key(const struct report_condition *condition, enum
 		return maybe_if(checked, condition->max_ns);
 	case SORT_P50:
 		return condition_percentile(condition, 500);
+	case SORT_P90:
+		return condition_percentile(condition, 900);
 	case SORT_P99:
 		return condition_percentile(condition, 990);
 	default:

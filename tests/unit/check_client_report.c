@@ -297,6 +297,7 @@ static const struct {
 	{SORT_MAX, false, 2, {0}, "error icon,popup"},
 	{SORT_MIN, false, 0, {0}, "error icon,popup,orange,retries,30 s,restart,go"},
 	{SORT_P50, false, 2, {0}, "error icon,popup"},
+	{SORT_P90, false, 3, {0}, "error icon,popup,orange"},
 	{SORT_P99, false, 3, {0}, "error icon,popup,orange"},
 	{SORT_SHARE, false, 1, {0}, "error icon"},
 	{SORT_DEFAULT, false, 0, {FILTER_TEXT, "RETR"}, "retries"},
@@ -376,6 +377,62 @@ START_TEST(queried)
 	ck_assert_int_eq(report->damage, 0);
 	report_source_close(source);
 	report_free(report);
+}
+END_TEST
+
+/// Choosing by the outermost fields comes to the same as unpacking.
+START_TEST(bytes_fit_as_messages_do)
+{
+	char name[128];
+	int fitting = 0;
+
+	snprintf(name, sizeof(name), "reports/%s", shapes[_i]);
+	struct report_source *source = open_folder(unit_data(name), &queries[0].query);
+	Condprof__ReportPart part;
+	const uint8_t *data, *frame, *body;
+	size_t size, frame_size, body_size;
+	struct frames frames = {0};
+	struct error error = {0};
+
+	while (source->next(source, &part, &data, &size, &error) > 0) {
+		ck_assert_int_eq(frames_add(&frames, data, size), 0);
+		while (frames_next(&frames, &frame, &frame_size, &body, &body_size) > 0) {
+			Condprof__DebugReportMessage *message = report_message_unpack(body, body_size);
+
+			for (size_t i = 0; i < ARRAY_SIZE(queries); i++) {
+				bool fits = !message || occurrence_fits(message, &queries[i].query);
+
+				ck_assert_int_eq(message_bytes_fit(body, body_size, &queries[i].query), fits);
+				fitting += fits;
+			}
+			if (message)
+				condprof__debug_report_message__free_unpacked(message, NULL);
+		}
+	}
+	ck_assert(fitting == 17 || strcmp(shapes[_i], "finished") != 0);
+	frames_clear(&frames);
+	report_source_close(source);
+}
+END_TEST
+
+START_TEST(torn_bytes_fit)
+{
+	// at 7 ms, an image event of id 2; then everything that is no message
+	static const uint8_t whole[] = {0x08, 7, 0x12, 2, 0x08, 2}, later[] = {0x12, 2, 0x08, 2, 0x38, 9};
+	const struct report_query in_time = {.since_ns = 7 * NSEC_PER_MSEC,
+					     .until_ns = 8 * NSEC_PER_MSEC,
+					     .event_ids = give_up_id,
+					     .n_event_ids = 1},
+				  early = {.since_ns = 0, .until_ns = 10};
+
+	ck_assert(message_bytes_fit(whole, sizeof(whole), &in_time));
+	ck_assert(!message_bytes_fit(whole, 2, &in_time));
+	ck_assert(message_bytes_fit(whole, 3, &in_time) && message_bytes_fit(whole, 4, &in_time));
+	ck_assert(message_bytes_fit(whole, 1, &in_time));
+	ck_assert(message_bytes_fit((const uint8_t *)"\x0b", 1, &in_time));
+	ck_assert(!message_bytes_fit(whole, 0, &in_time));
+	ck_assert(message_bytes_fit(later, sizeof(later), &early) &&
+		  !message_bytes_fit(later, sizeof(later), &in_time));
 }
 END_TEST
 
@@ -462,6 +519,8 @@ int main(void)
 	tcase_add_loop_test(test, golden, 0, ARRAY_SIZE(shapes) * VIEW_KINDS);
 	tcase_add_loop_test(test, choose, 0, ARRAY_SIZE(choices));
 	tcase_add_loop_test(test, queried, 0, ARRAY_SIZE(queries));
+	tcase_add_loop_test(test, bytes_fit_as_messages_do, 0, ARRAY_SIZE(shapes));
+	tcase_add_test(test, torn_bytes_fit);
 	tcase_add_test(test, figures);
 	tcase_add_test(test, no_report);
 	tcase_add_test(test, no_regular_files);
