@@ -13,7 +13,7 @@ import time
 
 from condprof_test import (BUILD, MS, SOURCE, Daemon, color_condition, contains, control, counter_action, counter_condition,
                            endless_scenario, equal, event, frame, make_scenario, need_program, note, png, report, run,
-                           sanitized, scenario, skip_unless, stop_action, until, write_frames)
+                           sanitized, scenario, skip_unless, stop_action, SUPPORT_FOR_OTHERS, until, write_frames)
 
 _daemon = None
 
@@ -202,7 +202,7 @@ def test_out_of_descriptors():
 
 AS_OTHER = '''
 import sys
-sys.path[:0] = sys.argv[3:5]
+sys.path[:0] = sys.argv[3:]
 from condprof_test import *
 try:
     with Client(sys.argv[1]) as client:
@@ -226,8 +226,7 @@ def as_user(daemon, user, *groups):
     """What a user may: lines of a small client run as that user."""
     setpriv = need_program('setpriv')
     words = [setpriv, f'--reuid={user}', f'--regid={user}', f'--groups={",".join(map(str, groups))}' if groups
-             else '--clear-groups', sys.executable, '-c', AS_OTHER, daemon.socket_path, '', str(SOURCE / 'tests/support'),
-             str(BUILD / 'tests/support')]
+             else '--clear-groups', sys.executable, '-c', AS_OTHER, daemon.socket_path, '', *SUPPORT_FOR_OTHERS]
     done = subprocess.run(words, capture_output=True, text=True, cwd='/', check=False, timeout=60,
                           env=dict(os.environ, top_srcdir=str(SOURCE), top_builddir=str(BUILD)))
     if 'ModuleNotFoundError' in done.stderr or 'Permission denied' in done.stderr:

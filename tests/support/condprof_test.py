@@ -26,8 +26,28 @@ import zlib
 
 SOURCE = pathlib.Path(os.environ.get('top_srcdir') or pathlib.Path(__file__).resolve().parents[2])
 BUILD = pathlib.Path(os.environ.get('top_builddir') or os.getcwd())
-CONDPROFD = str(BUILD / 'condprofd')
-CONDPROFCTL = str(BUILD / 'condprofctl')
+
+
+def _for_others():
+    """A folder with the programs and this module that other users can read: the build itself, or (a checkout in root's
+    home, say) a copy that goes with this process."""
+    reach = [BUILD / 'condprofd', BUILD / 'tests/support', SOURCE / 'tests/support']
+    folders = {parent for path in reach for parent in path.resolve().parents}
+    if os.geteuid() != 0 or all(parent.stat().st_mode & 0o001 for parent in folders):
+        return BUILD, [str(SOURCE / 'tests/support'), str(BUILD / 'tests/support')]
+    copy = pathlib.Path(tempfile.mkdtemp(prefix='cp-'))
+    atexit.register(shutil.rmtree, copy, ignore_errors=True)
+    copy.chmod(0o755)
+    for path in (BUILD / 'condprofd', BUILD / 'condprofctl', *(SOURCE / 'tests/support').glob('*.py'),
+                 *(BUILD / 'tests/support').glob('*_pb2.py')):
+        if path.exists():
+            shutil.copy(path, copy)
+    return copy, [str(copy)]
+
+
+PROGRAMS, SUPPORT_FOR_OTHERS = _for_others()
+CONDPROFD = str(PROGRAMS / 'condprofd')
+CONDPROFCTL = str(PROGRAMS / 'condprofctl')
 PATIENCE = float(os.environ.get('CONDPROF_TEST_PATIENCE', '60'))  # s; sanitizers on a busy machine are slow
 
 if str(BUILD / 'tests' / 'support') not in sys.path:
