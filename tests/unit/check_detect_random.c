@@ -259,6 +259,53 @@ START_TEST(crops_as_the_textbook)
 }
 END_TEST
 
+// Frames and templates large enough for all stages one after the other, against looking at every position.
+static void check_large(int i)
+{
+	static const int sizes[][2] = {{100, 100}, {150, 80}, {64, 64}, {97, 131}};
+	struct dice dice = {(uint64_t)i};
+	enum scene scene = (enum scene)(i % SCENES);
+	struct canvas screen = canvas_new(i % 3 ? 500 : 1900, i % 3 ? 380 : 160, 0), image;
+	int width = sizes[i / SCENES % 4][0], height = sizes[i / SCENES % 4][1];
+	int x = dice_between(&dice, 0, screen.width - width), y = dice_between(&dice, 0, screen.height - height);
+	struct detect_query query = {.area = {0, 0, screen.width, screen.height},
+				     .threshold = dice_between(&dice, 5, 35)};
+	struct detect_template *template_;
+	struct detect_frame *frame;
+	struct detect_result got, wanted;
+
+	scene_draw(scene, (uint64_t)i, &screen);
+	image = canvas_crop(&screen, (struct rect){x, y, x + width, y + height}, 0);
+	if (i % 2)
+		canvas_alter(&screen, &dice, 80, 10, 60);
+	ck_assert_int_eq(detect_frame_new(&frame), 0);
+	ck_assert_int_eq(detect_frame_reserve(frame, screen.width, screen.height, 0), 0);
+	detect_frame_begin(frame, canvas_view(&screen));
+	if (detect_template_new(canvas_view(&image), 1, 1, &template_, NULL) == 0) {
+		struct detect_template whole = *template_;
+		detect_image(frame, template_, &query, &got);
+		for (int shift = 1; shift <= BOX_SHIFT_MAX; shift++)
+			template_->sets[shift].columns = 0;
+		for (int band = 0; band < BANDS; band++)
+			template_->bands[band].columns = 0;
+		detect_image(frame, template_, &query, &wanted);
+		*template_ = whole;
+		ck_assert_msg(same(&wanted, &got), "case %d: %.17g at %d,%d, wanted %.17g at %d,%d", i, got.score,
+			      got.x, got.y, wanted.score, wanted.x, wanted.y);
+		detect_template_free(template_);
+	}
+	detect_frame_free(frame);
+	canvas_free(&screen);
+	canvas_free(&image);
+}
+
+START_TEST(large_frames_as_looking_everywhere)
+{
+	for (int i = 0; i < MIN(CROPS / 50, 4 * SCENES * 3); i++)
+		check_large(i);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("detect against the textbook");
@@ -266,6 +313,7 @@ int main(void)
 
 	tcase_set_timeout(tcase, 600);
 	tcase_add_test(tcase, crops_as_the_textbook);
+	tcase_add_test(tcase, large_frames_as_looking_everywhere);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
 }
