@@ -247,6 +247,11 @@ static int begin_look_back(struct control *control)
 
 // --- signals, watchdog ---------------------------------------------------------------------------------------------
 
+bool control_busy(const struct control *control)
+{
+	return (control->worker && worker_busy(control->worker)) || (control->decoder && worker_busy(control->decoder));
+}
+
 /// For people who debug: what this daemon is busy with.
 static void log_state(struct control *control)
 {
@@ -255,7 +260,7 @@ static void log_state(struct control *control)
 
 	log_notice("state: %u clients, %zu bytes for them to read, %zu bytes of scenarios, %u sessions%s",
 		   control->n_connections, control->out_bytes, control->upload_bytes, sessions_count(control->sessions),
-		   worker_busy(control->worker) ? ", worker busy" : "");
+		   control_busy(control) ? ", worker busy" : "");
 	for (const struct connection *connection = LIST_FIRST(&control->connections); connection;
 	     connection = connection_next(connection))
 		log_notice("state: client pid %d uid %u, %zu bytes to read", (int)connection_peer(connection)->pid,
@@ -348,7 +353,9 @@ static int start_threads(struct control_life *life)
 	if (!r)
 		r = mailbox_new(control->loop, &control->mailbox);
 	if (!r)
-		r = worker_start(control->mailbox, &control->worker);
+		r = worker_start(control->mailbox, "worker", &control->worker);
+	if (!r)
+		r = worker_start(control->mailbox, "decoder", &control->decoder);
 	if (!r)
 		r = sessions_new(control, &control->sessions);
 	return r < 0 ? r : start_life(life);
@@ -406,9 +413,9 @@ static void finish_work(struct control *control)
 {
 	if (control->sessions)
 		sessions_stop_all(control->sessions, CONDPROF__END_REASON__REASON_DAEMON_STOPPED);
-	while (control->worker &&
-	       (worker_busy(control->worker) || (control->sessions && sessions_count(control->sessions))))
+	while (control_busy(control) || (control->sessions && sessions_count(control->sessions)))
 		mailbox_wait(control->mailbox);
+	control->decoder = worker_stop(control->decoder);
 	control->worker = worker_stop(control->worker);
 	control->mailbox = mailbox_free(control->mailbox);
 }

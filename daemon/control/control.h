@@ -19,7 +19,8 @@ struct control {
 	bool configuration_must_exist;
 	struct loop *loop;
 	struct mailbox *mailbox;
-	struct worker *worker;
+	struct worker *worker;  ///< the disk
+	struct worker *decoder; ///< scenarios
 	struct store *store;
 	struct writer *writer;
 	struct sessions *sessions;
@@ -46,6 +47,8 @@ int control_listen(struct control *control, const char *socket_path, struct erro
 /// Runs until SIGTERM or SIGINT. @return the exit status
 int control_run(struct control *control);
 struct control *control_free(struct control *control);
+/// Whether a worker has something to do. The loop's thread only.
+bool control_busy(const struct control *control);
 /// A session was freed: for a daemon that waits for the last one.
 void control_session_gone(struct control *control);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A scenario comes in (Begin, Chunks), is decoded by the worker, and is then either started or only told about.
+// A scenario comes in (Begin, Chunks), is decoded by the decoder, and is then either started or only told about.
 #include "config.h"
 
 #include "daemon/control/handlers.h"
@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-/// Decoding, on the worker.
+/// Decoding, on the decoder's thread.
 struct decoding {
 	struct job job;
 	struct control *control;
@@ -141,7 +141,7 @@ static void complete(struct control *control, struct upload_slot *slot)
 	decoding->upload = TAKE_POINTER(slot->upload);
 	decoding->job.run = run_decoding;
 	decoding->job.done = decoded;
-	worker_submit(control->worker, &decoding->job);
+	worker_submit(control->decoder, &decoding->job);
 }
 
 static int begin(struct control *control, struct exchange *exchange, const Condprof__Begin *message,

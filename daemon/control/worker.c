@@ -56,7 +56,7 @@ static void *worker_main(void *context)
 	return NULL;
 }
 
-int worker_start(struct mailbox *mailbox, struct worker **ret)
+int worker_start(struct mailbox *mailbox, const char *name, struct worker **ret)
 {
 	CLEANUP_FREE struct worker *worker = calloc(1, sizeof(*worker));
 	int r;
@@ -70,7 +70,7 @@ int worker_start(struct mailbox *mailbox, struct worker **ret)
 	r = pthread_create(&worker->thread, NULL, worker_main, worker);
 	if (r)
 		return -r;
-	pthread_setname_np(worker->thread, "worker");
+	pthread_setname_np(worker->thread, name);
 	*ret = TAKE_POINTER(worker);
 	return 0;
 }

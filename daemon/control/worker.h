@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// The worker thread: everything a request needs that may wait for the disk or compute for long. One job after the
+/// A worker thread: what a request needs that may wait for the disk or compute for long. There are two, one for the
+/// disk and one that decodes scenarios, whose images may take seconds: nobody's list waits for them. One job after the
 /// other, in the order they were submitted; a long piece of work is cut into many jobs, each submitted when the one
 /// before is done, so that clients take turns. A job never waits for a client.
 #ifndef CONDPROF_WORKER_H
@@ -18,7 +19,8 @@ struct job {
 	void (*done)(struct job *job); ///< then on the loop's thread; may free the job or submit it again
 };
 
-int worker_start(struct mailbox *mailbox, struct worker **ret);
+/// @param name of the thread, 15 characters at the most
+int worker_start(struct mailbox *mailbox, const char *name, struct worker **ret);
 /// When it isn't busy.
 struct worker *worker_stop(struct worker *worker);
 /// The loop's thread only.

@@ -100,10 +100,10 @@ static void send_pieces(int fd, struct answers *answers, const uint8_t *data, si
 static void settle_down(int fd, struct answers *answers)
 {
 	shutdown(fd, SHUT_WR);
-	while (worker_busy(control->worker) || sessions_count(control->sessions)) {
+	while (control_busy(control) || sessions_count(control->sessions)) {
 		sessions_stop_all(control->sessions, CONDPROF__END_REASON__REASON_STOPPED);
 		turn(fd, answers);
-		if (worker_busy(control->worker))
+		if (control_busy(control))
 			mailbox_wait(control->mailbox);
 	}
 	turn(fd, answers);
@@ -130,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	close(pair[1]);
 	while (!LIST_EMPTY(&control->connections))
 		connection_free(LIST_FIRST(&control->connections));
-	while (worker_busy(control->worker))
+	while (control_busy(control))
 		mailbox_wait(control->mailbox);
 	loop_turn(control->loop);
 	FUZZ_ASSERT(answers.seen == answers.size || answers.size == sizeof(answers.bytes));

@@ -7,13 +7,15 @@ import os
 import resource
 import select
 import signal
+import struct
 import subprocess
 import sys
 import time
+import zlib
 
 from condprof_test import (BUILD, MS, SOURCE, Daemon, color_condition, contains, control, counter_action, counter_condition,
-                           endless_scenario, equal, event, frame, make_scenario, need_program, note, png, report, run,
-                           sanitized, scenario, skip_unless, stop_action, SUPPORT_FOR_OTHERS, until, write_frames)
+                           endless_scenario, equal, event, frame, image_condition, make_scenario, need_program, note, png, report,
+                           run, sanitized, scenario, skip_unless, stop_action, SUPPORT_FOR_OTHERS, until, write_frames)
 
 _daemon = None
 
@@ -125,6 +127,30 @@ def test_a_client_that_asks_and_never_reads():
     works()
     client.close()
     works()
+
+
+def large_image(side):
+    """A PNG whose decoding takes its time, made quickly: every row is the same."""
+    def piece(kind, data):
+        return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+    row = b'\0' + bytes(x * 7 % 251 for x in range(3 * side))
+    return (b'\x89PNG\r\n\x1a\n' + piece(b'IHDR', struct.pack('>IIBBBBB', side, side, 8, 2, 0, 0, 0))
+            + piece(b'IDAT', zlib.compress(row * side, 1)) + piece(b'IEND', b''))
+
+
+def test_scenarios_with_large_images_keep_nobody_waiting():
+    image = large_image(2000)
+    large = make_scenario('large', screen=_daemon.black, screen_events=[
+        event('seen', [image_condition(f'image {number}', image) for number in range(8)])])
+    with contextlib.ExitStack() as stack:
+        other = stack.enter_context(_daemon.client())
+        clients = [stack.enter_context(_daemon.client()) for _ in range(4)]
+        numbers = [client.upload(large, control.CHECK) for client in clients]
+        other.list()
+        answered = len(select.select([client.socket for client in clients], [], [], 0)[0])
+        for client, number in zip(clients, numbers):
+            equal(client.reply_to(number).checked.conditions, 8)
+        assert answered < 3, f'the list came after {answered} of 4 scenarios were decoded'
 
 
 def test_a_flood_does_not_keep_others_waiting():

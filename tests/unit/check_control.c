@@ -155,7 +155,7 @@ START_TEST(jobs_run_on_the_worker_and_are_done_on_the_loops_thread)
 	struct worker *worker;
 	struct counting_job jobs[3] = {0};
 
-	ck_assert_int_eq(worker_start(mailbox, &worker), 0);
+	ck_assert_int_eq(worker_start(mailbox, "test", &worker), 0);
 	ck_assert(!worker_busy(worker));
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
 		jobs[i].worker = worker;
