@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+/// A list that is searched by name: scenarios have few counters, and this is done once an occurrence, by the writer.
 #include "config.h"
 
 #include "daemon/report/counters.h"
@@ -53,7 +54,7 @@ static int set(struct counters *counters, const char *name, double value)
 	return 0;
 }
 
-/* CounterInit has its value in field 2, CounterStateChange in 5, the oldest reports in 3. */
+/// CounterInit has its value in field 2, CounterStateChange in 5, the oldest reports in 3.
 static int follow_one(struct counters *counters, struct wire *wire, uint64_t begin, uint64_t end, uint32_t value_number)
 {
 	char name[NAME_MAX_BYTES + 1] = "";

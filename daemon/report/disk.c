@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+/// Plain system calls with the flags that make them safe in a folder anybody may have been at. Always holds: a name is
+/// opened relative to a folder's descriptor and never through a symlink; interrupted calls are taken up again; what is
+/// put in place was synced before.
 #include "config.h"
 
 #include "daemon/report/disk.h"
@@ -34,7 +37,7 @@ static int regular_only(int fd)
 
 int disk_open_file(int at, const char *name)
 {
-	/* O_NONBLOCK: the name may be a FIFO that nobody writes to. */
+	// O_NONBLOCK: the name may be a FIFO that nobody writes to.
 	int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	return fd < 0 ? -errno : regular_only(fd);
@@ -109,7 +112,7 @@ int disk_read_file(int at, const char *name, size_t max, uint8_t **ret, size_t *
 	return 0;
 }
 
-/* Over what is there: blocks the file has are used again. */
+/// Over what is there: blocks the file has are used again.
 int disk_fill(int fd, const void *data, size_t size)
 {
 	int r = disk_write_at(fd, data, size, 0);
@@ -145,7 +148,7 @@ int disk_swap_file(int at, const char *temporary, const char *name, const void *
 {
 	int r = write_synced(at, temporary, data, size);
 
-	/* Something else had the name, and changed places with a file of ours. */
+	// Something else had the name, and changed places with a file of ours.
 	if ((r == -ELOOP || r == -EISDIR || r == -EINVAL || r == -ENXIO) &&
 	    (unlinkat(at, temporary, 0) == 0 || unlinkat(at, temporary, AT_REMOVEDIR) == 0))
 		r = write_synced(at, temporary, data, size);
@@ -197,7 +200,7 @@ bool disk_locked(int fd)
 
 int disk_each(int fd, int (*each)(void *context, int fd, const char *name), void *context)
 {
-	/* A descriptor of its own: the position of a folder's descriptor is shared by its duplicates. */
+	// A descriptor of its own: the position of a folder's descriptor is shared by its duplicates.
 	int own = disk_open_folder(fd, ".");
 	DIR *dir = own < 0 ? NULL : fdopendir(own);
 	int r = own < 0 ? own : dir ? 0 : -errno;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+/// A session's folder from its making to its closing. Always holds: while it has its id it is complete, and either
+/// locked or read as interrupted; closing needs neither a free block nor a new name.
 #include "config.h"
 
 #include "daemon/log/log.h"
@@ -44,7 +46,7 @@ bool report_file_known(const char *name)
 	return report_segment_number(name, &number);
 }
 
-/* --- removing ------------------------------------------------------------------------------------------------ */
+// --- removing --------------------------------------------------------------------------------------------------------
 
 static int remove_known(void *context, int fd, const char *name)
 {
@@ -86,7 +88,7 @@ static int remove_named(int reports_fd, const char *name, int64_t id)
 
 	snprintf(trash, sizeof(trash), FOLDER_TRASH_PREFIX "%" PRId64, id);
 	if (renameat(reports_fd, name, reports_fd, trash) < 0) {
-		/* The trash of a kill before may still be there, under the same name. */
+		// The trash of a kill before may still be there, under the same name.
 		if ((errno != ENOTEMPTY && errno != EEXIST) || report_folder_empty(reports_fd, trash) < 0 ||
 		    renameat(reports_fd, name, reports_fd, trash) < 0)
 			return -errno;
@@ -103,7 +105,7 @@ int report_folder_remove(int reports_fd, int64_t id)
 	return remove_named(reports_fd, name, id);
 }
 
-/* --- making -------------------------------------------------------------------------------------------------- */
+// --- making ----------------------------------------------------------------------------------------------------------
 
 static int write_scenario(int fd, const void *scenario, size_t size)
 {
@@ -127,7 +129,7 @@ static int make_reserve(struct report_files *files, uint64_t bytes)
 	int r = disk_allocate(files->reserve_fd, files->reserve_bytes);
 	if (r != -EOPNOTSUPP)
 		return r;
-	/* No reason to run nothing. */
+	// No reason to run nothing.
 	log_line(LOG_LEVEL_NOTICE, files->id,
 		 "the state folder's file system promises no room ahead: a full disk may cost the report's figures");
 	return 0;
@@ -155,7 +157,7 @@ static int fill_folder(struct report_files *files, const void *scenario, size_t 
 	return fsync(files->fd) < 0 ? -errno : 0;
 }
 
-/* The folder gets its id when it is whole and locked: nobody ever takes it for an interrupted one. */
+/// The folder gets its id when it is whole and locked: nobody ever takes it for an interrupted one.
 static int publish(struct report_files *files, const char *new_name)
 {
 	char name[32];
@@ -221,9 +223,9 @@ struct report_files *report_files_free(struct report_files *files)
 	return NULL;
 }
 
-/* --- checkpoint and closing ---------------------------------------------------------------------------------- */
+// --- checkpoint and closing ------------------------------------------------------------------------------------------
 
-/* Gives the checkpoint's share of the reserve away; it then lives on in the checkpoint's two files. */
+/// Gives the checkpoint's share of the reserve away; it then lives on in the checkpoint's two files.
 static bool lend_reserve(struct report_files *files)
 {
 	if (files->reserve_fd < 0 || files->reserve_bytes <= files->reserve_least ||
@@ -251,7 +253,7 @@ void report_files_free_reserve(struct report_files *files, size_t overview_bytes
 		files->reserve_bytes = keep;
 }
 
-/* What is left of the reserve becomes the overview: no new block, no new name is needed for it. */
+/// What is left of the reserve becomes the overview: no new block, no new name is needed for it.
 static int overview_in_reserve(struct report_files *files, const void *data, size_t size)
 {
 	int r;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+/// Only the producer writes head and watermark, only the consumer writes tail. The watermark needs no order of its own:
+/// it is written before head goes into the next lap, and read after head was seen there.
 #include "config.h"
 
 #include "daemon/report/queue.h"
 
 #include <errno.h>
 
-/* An empty queue begins again at its front when it has got this far: a session with few messages then touches few
- * pages. */
+/// An empty queue begins again at its front when it has got this far: a session with few messages then touches few
+/// pages.
 #define REWIND_BYTES (64U * 1024U)
 
 int queue_init(struct queue *queue, size_t capacity)
@@ -34,7 +36,7 @@ uint8_t *queue_reserve(struct queue *queue, size_t size)
 	bool rewind = head == tail && offset >= REWIND_BYTES && size <= offset;
 
 	if (fits && !rewind) {
-		if (offset == 0) /* the lap before was filled to its end */
+		if (offset == 0) // the lap before was filled to its end
 			atomic_store_explicit(&queue->watermark, queue->capacity, memory_order_relaxed);
 		queue->reserved = head;
 		return queue->bytes + offset;

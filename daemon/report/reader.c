@@ -12,10 +12,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Largest aggregates of a checkpoint that is copied, because a running session may write over it. */
+/// Largest aggregates of a checkpoint that is copied, because a running session may write over it.
 #define AGGREGATES_MAX_BYTES (64U * 1024U * 1024U)
 
-/* Owned memory, or [at, end) of an open file; absent: neither. */
+/// Owned memory, or [at, end) of an open file; absent: neither.
 struct part {
 	uint8_t *memory;
 	int fd;
@@ -47,7 +47,7 @@ static int read_error(const struct report_reader *reader, struct error *error, i
 			 reader->id, strerror(-r));
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------- */
+// --- opening ---------------------------------------------------------------------------------------------------------
 
 static int open_scenario(struct report_reader *reader)
 {
@@ -63,7 +63,7 @@ static int open_scenario(struct report_reader *reader)
 	return 0;
 }
 
-/* The second message of the checkpoint. */
+/// The second message of the checkpoint.
 static int open_checkpoint(struct report_reader *reader, uint8_t *window, struct part *part)
 {
 	CLEANUP_CLOSE int fd = disk_open_file(reader->fd, FILE_CHECKPOINT);
@@ -86,7 +86,7 @@ static int open_checkpoint(struct report_reader *reader, uint8_t *window, struct
 	return 0;
 }
 
-/* A running session writes over the checkpoint before the last one. */
+/// A running session writes over the checkpoint before the last one.
 static int part_to_memory(struct part *part)
 {
 	uint64_t size = part->end - part->at;
@@ -217,7 +217,7 @@ int report_reader_use_snapshot(struct report_reader *reader, const uint8_t *over
 	return r;
 }
 
-/* --- giving out ---------------------------------------------------------------------------------------------- */
+// --- giving out ------------------------------------------------------------------------------------------------------
 
 static ssize_t part_read(struct part *part, uint8_t *out, size_t size)
 {

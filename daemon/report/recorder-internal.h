@@ -25,12 +25,12 @@ struct recorder {
 	struct report_source source;
 	atomic_llong lost_queue, lost_disk, dropped_occurrences, dropped_segments;
 
-	/* the engine's thread */
+	// the engine's thread
 	struct lost_counters *lost;
 	int room_fd; ///< eventfd: there is room again
 	atomic_bool waits_for_room;
 
-	/* the writer's thread */
+	// the writer's thread
 	struct report_files *files;
 	struct segments segments;
 	int64_t checkpoint_due_ns;
@@ -38,7 +38,7 @@ struct recorder {
 	int64_t warned_ns; ///< when losses were last logged, and how many had been by then
 	int64_t warned_lost, warned_lost_disk;
 
-	/* under the writer's mutex */
+	// under the writer's mutex
 	struct recorder *next;
 	bool closing, closed;
 	struct error *close_error;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+/// The producer's side. A message that finds no room is lost at once; the counters it changed are kept aside and go
+/// into the queue, as a counters_init, before the next message that fits: so that what is written never has a hole in
+/// their story.
 #include "config.h"
 
 #include "daemon/report/recorder-internal.h"
@@ -62,7 +65,7 @@ int recorder_open(struct writer *writer, struct report_files *files, const struc
 	return 0;
 }
 
-/* --- losses -------------------------------------------------------------------------------------------------- */
+// --- losses ----------------------------------------------------------------------------------------------------------
 
 static void remember_counter(struct lost_counters *lost, const char *name, double value)
 {
@@ -123,7 +126,7 @@ static int lose(struct recorder *recorder, const Condprof__DebugReportMessage *m
 	return -ENOBUFS;
 }
 
-/* --- pushing ------------------------------------------------------------------------------------------------- */
+// --- pushing ---------------------------------------------------------------------------------------------------------
 
 static bool put(struct recorder *recorder, const Condprof__DebugReportMessage *message)
 {

@@ -22,7 +22,7 @@ static bool is_finished(int fd)
 	return fstatat(fd, FILE_OVERVIEW, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
 }
 
-/* --- at start ------------------------------------------------------------------------------------------------ */
+// --- at start --------------------------------------------------------------------------------------------------------
 
 static bool has_prefix(const char *name, const char *prefix)
 {
@@ -32,7 +32,7 @@ static bool has_prefix(const char *name, const char *prefix)
 	return strncmp(name, prefix, length) == 0 && disk_parse_id(name + length, &id);
 }
 
-/* What a session needs only while it runs. */
+/// What a session needs only while it runs.
 static void sweep_report(int reports_fd, const char *name)
 {
 	static const char *const gone[] = {FILE_RESERVE, FILE_CHECKPOINT_NEW, FILE_MESSAGES_NEW, FILE_OVERVIEW_NEW};
@@ -66,7 +66,7 @@ void store_sweep(struct store *store)
 	disk_each(store->reports_fd, sweep_one, store);
 }
 
-/* --- deleting ------------------------------------------------------------------------------------------------ */
+// --- deleting --------------------------------------------------------------------------------------------------------
 
 int store_delete(struct store *store, int64_t id, struct error *error)
 {
@@ -84,7 +84,7 @@ int store_delete(struct store *store, int64_t id, struct error *error)
 	return 0;
 }
 
-/* --- retention ----------------------------------------------------------------------------------------------- */
+// --- retention -------------------------------------------------------------------------------------------------------
 
 static bool may_go(struct store *store, int64_t id)
 {
@@ -110,7 +110,7 @@ static int measure(struct store *store, const int64_t *ids, size_t count, uint64
 	return 0;
 }
 
-/* One that cannot be removed stands in nobody's way. */
+/// One that cannot be removed stands in nobody's way.
 static bool give_way(struct store *store, int64_t id, uint64_t bytes)
 {
 	if (!may_go(store, id))

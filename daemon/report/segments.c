@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+/// Messages are gathered to batches, one write each; a batch ends where a segment is full. Always holds: open.bytes is
+/// the end of the last whole message in messages.pb, and the next write begins there, after the tail of a failed one
+/// was cut off
+/// (`torn`). Counters are followed whether or not a message could be written, so their values are right after a loss
+/// too.
 #include "config.h"
 
 #include "daemon/report/disk.h"
@@ -24,9 +29,9 @@ void segments_free(struct segments *segments)
 	*segments = (struct segments){0};
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------- */
+// --- writing ---------------------------------------------------------------------------------------------------------
 
-/* A tail that a failed write left is cut off before anything is put behind it. */
+/// A tail that a failed write left is cut off before anything is put behind it.
 static int mend(struct segments *segments)
 {
 	if (segments->torn && ftruncate(segments->files->messages_fd, (off_t)segments->open.bytes) < 0)
@@ -35,7 +40,7 @@ static int mend(struct segments *segments)
 	return 0;
 }
 
-/* Writes as far as it goes. *ret_written tells how far, also on failure. */
+/// Writes as far as it goes. *ret_written tells how far, also on failure.
 static int write_far(int fd, const uint8_t *data, size_t size, uint64_t offset, size_t *ret_written)
 {
 	size_t done = 0;
@@ -54,7 +59,7 @@ static int write_far(int fd, const uint8_t *data, size_t size, uint64_t offset, 
 	return 0;
 }
 
-/* Bytes of the whole messages in the first `size` bytes, and the occurrences in them. */
+/// Bytes of the whole messages in the first `size` bytes, and the occurrences in them.
 static size_t whole_messages(const uint8_t *data, size_t size, int64_t *ret_occurrences)
 {
 	uint64_t at = 0, begin, end;
@@ -71,8 +76,7 @@ static size_t whole_messages(const uint8_t *data, size_t size, int64_t *ret_occu
 	return (size_t)at;
 }
 
-/* Writes a batch of whole messages; of a write that fails in the middle the whole ones stay. Returns occurrences kept.
- */
+/// Writes a batch of whole messages; of a write that fails in the middle the whole ones stay. Returns occurrences kept.
 static int64_t write_batch(struct segments *segments, const uint8_t *data, size_t size, int64_t occurrences)
 {
 	size_t written = 0;
@@ -94,8 +98,8 @@ static int64_t write_batch(struct segments *segments, const uint8_t *data, size_
 	return occurrences;
 }
 
-/* After a loss a reader cannot know the counters: their values come first, as they are before the next batch. Until
-   that succeeds batches are lost too. */
+/// After a loss a reader cannot know the counters: their values come first, as they are before the next batch. Until
+/// that succeeds batches are lost too.
 static void write_resync(struct segments *segments)
 {
 	CLEANUP_FREE uint8_t *data = NULL;
@@ -127,7 +131,7 @@ static void flush(struct segments *segments, const uint8_t *data, size_t size, i
 	}
 }
 
-/* --- cutting ------------------------------------------------------------------------------------------------- */
+// --- cutting ---------------------------------------------------------------------------------------------------------
 
 static int remember_closed(struct segments *segments)
 {
@@ -164,7 +168,7 @@ static void hold_cap(struct segments *segments)
 		drop_oldest(segments);
 }
 
-/* The next messages.pb under its temporary name, with the counters' values. */
+/// The next messages.pb under its temporary name, with the counters' values.
 static int make_next(struct segments *segments, uint64_t *ret_bytes)
 {
 	CLEANUP_CLOSE int fd = -1;
@@ -186,7 +190,7 @@ static int make_next(struct segments *segments, uint64_t *ret_bytes)
 	return take_fd(&fd);
 }
 
-/* A kill between the two renames leaves no messages.pb: readers know that. */
+/// A kill between the two renames leaves no messages.pb: readers know that.
 static int rename_segments(int fd, uint32_t number)
 {
 	char name[32];
@@ -229,7 +233,7 @@ static int start_next(struct segments *segments)
 	return 0;
 }
 
-/* On failure messages.pb grows on for a while. */
+/// On failure messages.pb grows on for a while.
 static void cut(struct segments *segments)
 {
 	if (start_next(segments) < 0) {

@@ -15,7 +15,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* Room for the two fields of an interrupted report behind its overview. */
+/// Room for the two fields of an interrupted report behind its overview.
 #define EXTRA_BYTES 32U
 
 static int unpack(struct report_state *state)
@@ -31,7 +31,7 @@ static int unpack(struct report_state *state)
 	return r;
 }
 
-/* The first delimited message of the file. */
+/// The first delimited message of the file.
 static int read_first(int fd, const char *name, uint8_t *window, struct report_state *state)
 {
 	CLEANUP_CLOSE int file = disk_open_file(fd, name);
@@ -55,7 +55,7 @@ static int read_first(int fd, const char *name, uint8_t *window, struct report_s
 	return wire_copy(&wire, begin, state->bytes, state->size);
 }
 
-/* Its bytes and what was unpacked of them: of a field that comes twice the last one counts. */
+/// Its bytes and what was unpacked of them: of a field that comes twice the last one counts.
 static void mark_interrupted(struct report_state *state)
 {
 	Condprof__DebugReportOverview *overview = state->overview;
@@ -97,7 +97,7 @@ int report_state_read(int fd, uint8_t *window, struct report_state *ret)
 
 	if (r < 0 && r != -ENOMEM) {
 		state.running = report_is_running(fd);
-		/* It may have been finished between the two looks. */
+		// It may have been finished between the two looks.
 		if (!state.running && read_overview(fd, FILE_OVERVIEW, window, false, &state) < 0)
 			state.interrupted = true;
 		if (!state.overview)
@@ -137,7 +137,7 @@ uint64_t report_bytes(int fd)
 	return bytes;
 }
 
-/* Scenario.name; it comes first in every scenario.pb that we wrote. */
+/// Scenario.name; it comes first in every scenario.pb that we wrote.
 char *report_scenario_name(int fd, uint8_t *window)
 {
 	CLEANUP_CLOSE int file = disk_open_file(fd, FILE_SCENARIO);
@@ -162,7 +162,7 @@ char *report_scenario_name(int fd, uint8_t *window)
 	return NULL;
 }
 
-/* scenario.pb is written once, when the session's folder is made. */
+/// scenario.pb is written once, when the session's folder is made.
 int64_t report_created_ns(int fd)
 {
 	struct stat info;

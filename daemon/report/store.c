@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+/// The state folder as a whole. One daemon at a time has it; only its worker thread is in here, but sessions that run
+/// write to their folders meanwhile, and a person may do anything to any of them.
 #include "config.h"
 
 #include "daemon/report/disk.h"
@@ -26,7 +28,7 @@ static int no_such_session(struct error *error, int64_t id)
 	return error_set(error, CONDPROF__CODE__NO_SUCH_SESSION, ENOENT, "there is no session %" PRId64, id);
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------- */
+// --- opening ---------------------------------------------------------------------------------------------------------
 
 static int make_parents(const char *path)
 {
@@ -80,7 +82,7 @@ static int highest_id(void *context, int fd, const char *name)
 	return 0;
 }
 
-/* The mark, or where it is missing or damaged the highest id in sight. */
+/// The mark, or where it is missing or damaged the highest id in sight.
 static int read_mark(struct store *store)
 {
 	CLEANUP_FREE uint8_t *text = NULL;
@@ -140,7 +142,7 @@ int store_open(const char *path, const struct store_limits *limits, struct store
 		return r;
 	}
 	store_sweep(store);
-	/* From here on there are two files, and a full disk is no reason to be without an id. */
+	// From here on there are two files, and a full disk is no reason to be without an id.
 	if (faccessat(store->fd, FILE_IDS_NEW, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && write_mark(store, store->last_id) == 0)
 		write_mark(store, store->last_id);
 	*ret = store;
@@ -159,7 +161,7 @@ struct store *store_close(struct store *store)
 	return NULL;
 }
 
-/* --- ids and new reports ------------------------------------------------------------------------------------- */
+// --- ids and new reports ---------------------------------------------------------------------------------------------
 
 int store_next_id(struct store *store, int64_t *ret_id, struct error *error)
 {
@@ -200,7 +202,7 @@ struct report_files *report_files_discard(struct report_files *files)
 	return NULL;
 }
 
-/* --- looking ------------------------------------------------------------------------------------------------- */
+// --- looking ---------------------------------------------------------------------------------------------------------
 
 struct id_list {
 	int64_t *ids;

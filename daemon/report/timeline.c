@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+/// First the files are found, then, where only the last N are wanted, all that fits is counted; then messages are
+/// copied out as they are. A second look at a file that grew meanwhile changes nothing: what comes first is as it was.
 #include "config.h"
 
 #include "daemon/report/timeline.h"
@@ -12,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* messages.NNNN.pb, or messages.pb as number 0. */
+/// messages.NNNN.pb, or messages.pb as number 0.
 struct timeline_file {
 	uint32_t number;
 	ino_t inode;
@@ -37,7 +39,7 @@ struct timeline {
 	uint8_t window[WIRE_WINDOW_BYTES];
 };
 
-/* --- which files --------------------------------------------------------------------------------------------- */
+// --- which files -----------------------------------------------------------------------------------------------------
 
 static int add_file(struct timeline *timeline, uint32_t number, ino_t inode)
 {
@@ -72,8 +74,8 @@ static int compare_files(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* messages.pb is opened before the others are listed. If it was cut in between it is also one of those, and what comes
-   after it is newer than this stream. */
+/// messages.pb is opened before the others are listed. If it was cut in between it is also one of those, and what comes
+/// after it is newer than this stream.
 static int list_files(struct timeline *timeline)
 {
 	struct stat info = {0};
@@ -112,7 +114,7 @@ static void close_file(struct timeline *timeline)
 		close(take_fd(&timeline->fd));
 }
 
-/* Returns 0, or -ENOENT and the like. */
+/// Returns 0, or -ENOENT and the like.
 static int open_file(struct timeline *timeline, size_t index)
 {
 	struct stat info;
@@ -128,9 +130,9 @@ static int open_file(struct timeline *timeline, size_t index)
 	return 0;
 }
 
-/* --- which messages ------------------------------------------------------------------------------------------ */
+// --- which messages --------------------------------------------------------------------------------------------------
 
-/* The next whole message of the open file that can be read. Returns 1, 0: there is none, negative errno. */
+/// The next whole message of the open file that can be read. Returns 1, 0: there is none, negative errno.
 static int next_in_file(struct timeline *timeline, uint64_t *ret_start, uint64_t *ret_body,
 			struct message_summary *ret_summary)
 {
@@ -169,7 +171,7 @@ static bool fits(const struct timeline *timeline, const struct message_summary *
 		       compare_ids);
 }
 
-/* Whether a message that fits is within first and last. */
+/// Whether a message that fits is within first and last.
 static bool is_wanted(struct timeline *timeline, const struct message_summary *summary)
 {
 	if (summary->kind != MESSAGE_OCCURRENCE)
@@ -194,13 +196,13 @@ static int count_file(struct timeline *timeline, struct timeline_file *file)
 	return r;
 }
 
-/* A file of a running session may have been dropped for the size cap; of any other the report is gone. */
+/// A file of a running session may have been dropped for the size cap; of any other the report is gone.
 static int missing(const struct timeline *timeline, int r)
 {
 	return r == -ENOENT && timeline->running ? 0 : r;
 }
 
-/* Which ones are the last can only be known by counting all. */
+/// Which ones are the last can only be known by counting all.
 static int count_all(struct timeline *timeline, int64_t *ret)
 {
 	int64_t total = 0;
@@ -234,9 +236,9 @@ static int find_range(struct timeline *timeline)
 	return 0;
 }
 
-/* --- the stream ---------------------------------------------------------------------------------------------- */
+// --- the stream ------------------------------------------------------------------------------------------------------
 
-/* Files in which everything is left out are not opened again. */
+/// Files in which everything is left out are not opened again.
 static int open_next(struct timeline *timeline)
 {
 	while (timeline->next < timeline->n_files) {
@@ -258,7 +260,7 @@ static int open_next(struct timeline *timeline)
 	return 0;
 }
 
-/* Finds the next message to give out. Returns 1, 0: the end, negative errno. */
+/// Finds the next message to give out. Returns 1, 0: the end, negative errno.
 static int next_message(struct timeline *timeline)
 {
 	struct message_summary summary;

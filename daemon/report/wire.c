@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+/// The window: `data` holds [base, base + length) of the file and is read anew from wherever something is asked that is
+/// not in it, so a scan that goes forward reads each byte about once. Nothing is believed before it was compared with
+/// the end of what encloses it.
 #include "config.h"
 
 #include "daemon/report/disk.h"
@@ -17,7 +20,7 @@ void wire_file(struct wire *wire, int fd, uint64_t limit, uint8_t *window)
 	*wire = (struct wire){.fd = fd, .limit = limit, .data = window, .window = window};
 }
 
-/* Up to `size` bytes (at most a window) at `position`, in *ret; fewer only at the end of everything. */
+/// Up to `size` bytes (at most a window) at `position`, in *ret; fewer only at the end of everything.
 static size_t fetch(struct wire *wire, uint64_t position, size_t size, const uint8_t **ret)
 {
 	if (position >= wire->limit)
@@ -57,8 +60,8 @@ static int varint_slow(struct wire *wire, uint64_t position, uint64_t end, uint6
 	return size == 10 ? -EBADMSG : 0;
 }
 
-/* A varint at `position` that ends before `end`. Returns its bytes, 0: cut short, -EBADMSG: too long. Most have a byte
-   or two, and are in the window: the scan of a report is made of these. */
+/// A varint at `position` that ends before `end`. Returns its bytes, 0: cut short, -EBADMSG: too long. Most have a byte
+/// or two, and are in the window: the scan of a report is made of these.
 static inline int varint(struct wire *wire, uint64_t position, uint64_t end, uint64_t *ret)
 {
 	uint64_t offset = position - wire->base;
@@ -156,7 +159,7 @@ int wire_copy(struct wire *wire, uint64_t begin, void *out, size_t size)
 	return 0;
 }
 
-/* The event's id is the first field that anybody writes; the rest of the event is not looked at. */
+/// The event's id is the first field that anybody writes; the rest of the event is not looked at.
 static int event_id(struct wire *wire, struct message_summary *summary)
 {
 	uint64_t at = summary->begin;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-///
 /// The loop takes turns: every recorder gets a bounded share of writing, then the next. With nothing left to do it
 /// first naps for a moment, during which messages gather and nobody wakes it but for urgent things, then sleeps until
 /// the next checkpoint. Before either it says so (`state`), then looks once more; who adds work does so, then looks at
@@ -35,7 +34,7 @@ struct writer {
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t closed;
-	/* under the mutex */
+	// under the mutex
 	struct recorder *recorders;
 	bool stopping, news;
 };
@@ -71,9 +70,9 @@ void writer_poke(struct writer *writer, bool urgent)
 		poke_always(writer);
 }
 
-/* --- checkpoints --------------------------------------------------------------------------------------------- */
+// --- checkpoints -----------------------------------------------------------------------------------------------------
 
-/* Three varint fields at the end of an overview: of a field that comes twice, the last one counts. */
+/// Three varint fields at the end of an overview: of a field that comes twice, the last one counts.
 static size_t put_losses(const struct recorder *recorder, uint8_t *out)
 {
 	size_t n = wire_put_varint_field(out, 60, (uint64_t)recorder_lost(recorder));
@@ -82,7 +81,7 @@ static size_t put_losses(const struct recorder *recorder, uint8_t *out)
 	return n + wire_put_varint_field(out + n, 66, (uint64_t)recorder->segments.dropped_segments);
 }
 
-/* The overview as of now, delimited. */
+/// The overview as of now, delimited.
 static int make_overview(struct recorder *recorder, uint8_t **ret, size_t *ret_size)
 {
 	CLEANUP_FREE uint8_t *body = NULL;
@@ -139,12 +138,12 @@ static int write_checkpoint(struct recorder *recorder)
 	overview = both;
 	if (size > 0)
 		memcpy(overview + overview_size, aggregates, size);
-	/* Never ahead of the messages, whatever the machine loses. */
+	// Never ahead of the messages, whatever the machine loses.
 	segments_sync(&recorder->segments);
 	return report_files_checkpoint(recorder->files, overview, overview_size + size);
 }
 
-/* --- one recorder's turn ------------------------------------------------------------------------------------- */
+// --- one recorder's turn ---------------------------------------------------------------------------------------------
 
 static void publish_counts(struct recorder *recorder)
 {
@@ -155,7 +154,7 @@ static void publish_counts(struct recorder *recorder)
 	atomic_store_explicit(&recorder->dropped_segments, segments->dropped_segments, memory_order_relaxed);
 }
 
-/* Says that occurrences are being lost, how many and why, without filling the journal too. */
+/// Says that occurrences are being lost, how many and why, without filling the journal too.
 static void report_losses(struct recorder *recorder, bool last)
 {
 	const struct segments *segments = &recorder->segments;
@@ -183,7 +182,7 @@ static void give_room(struct recorder *recorder)
 			;
 }
 
-/* Returns whether there was anything. */
+/// Returns whether there was anything.
 static bool drain(struct recorder *recorder)
 {
 	const uint8_t *data;
@@ -192,7 +191,7 @@ static bool drain(struct recorder *recorder)
 	if (size == 0)
 		return false;
 	size_t done = segments_append(&recorder->segments, data, size, MIN(size, (size_t)TURN_BYTES));
-	/* Only whole messages are in there; but whatever is, it must not stop the others. */
+	// Only whole messages are in there; but whatever is, it must not stop the others.
 	queue_consume(&recorder->queue, done > 0 ? done : size);
 	publish_counts(recorder);
 	give_room(recorder);
@@ -211,11 +210,11 @@ static void checkpoint_if_due(struct recorder *recorder, int64_t interval_ns)
 		log_line(LOG_LEVEL_WARNING, recorder->files->id,
 			 "checkpoint.pb could not be written: %s; the one before it stays", strerror(-r));
 	recorder->checkpoint_result = r;
-	/* A little early, so that it is never older than the interval. */
+	// A little early, so that it is never older than the interval.
 	recorder->checkpoint_due_ns = now + interval_ns - interval_ns / 10;
 }
 
-/* --- closing ------------------------------------------------------------------------------------------------- */
+// --- closing ---------------------------------------------------------------------------------------------------------
 
 static int close_failed(struct recorder *recorder, struct error *error, int r, const char *what)
 {
@@ -255,7 +254,7 @@ static void free_reserve(struct recorder *recorder)
 	report_files_free_reserve(recorder->files, size);
 }
 
-/* The checkpoint is refreshed where the aggregates do not fit into messages.pb: readers look there next. */
+/// The checkpoint is refreshed where the aggregates do not fit into messages.pb: readers look there next.
 static int close_report(struct recorder *recorder, struct error *error)
 {
 	int aggregates, overview;
@@ -297,9 +296,9 @@ static void close_recorder(struct writer *writer, struct recorder *recorder)
 	pthread_mutex_unlock(&writer->mutex);
 }
 
-/* --- the loop ------------------------------------------------------------------------------------------------ */
+// --- the loop --------------------------------------------------------------------------------------------------------
 
-/* Only this thread takes recorders off the list, and others put them at its front: the rest of it stands still. */
+/// Only this thread takes recorders off the list, and others put them at its front: the rest of it stands still.
 static struct recorder *first_recorder(struct writer *writer)
 {
 	pthread_mutex_lock(&writer->mutex);
@@ -317,7 +316,7 @@ static bool is_closing(struct writer *writer, const struct recorder *recorder)
 	return closing;
 }
 
-/* One turn for everybody. Returns whether anybody had anything. */
+/// One turn for everybody. Returns whether anybody had anything.
 static bool take_turns(struct writer *writer)
 {
 	struct recorder *next;
@@ -336,7 +335,7 @@ static bool take_turns(struct writer *writer)
 	return busy;
 }
 
-/* Whether something came in since the last turn. For a nap, what can wait does not count. */
+/// Whether something came in since the last turn. For a nap, what can wait does not count.
 static bool has_work(struct writer *writer, bool nap)
 {
 	bool work;
@@ -377,7 +376,7 @@ static void rest(struct writer *writer, bool nap)
 		poll(&wake, 1, timeout_ms);
 	atomic_store(&writer->state, WRITER_AWAKE);
 	if (read(writer->wake_fd, &count, sizeof(count)) < 0)
-		return; /* nobody poked */
+		return; // nobody poked
 }
 
 static bool is_stopping(struct writer *writer)
@@ -397,7 +396,7 @@ static void *writer_main(void *argument)
 	return NULL;
 }
 
-/* --- the outside --------------------------------------------------------------------------------------------- */
+// --- the outside -----------------------------------------------------------------------------------------------------
 
 int writer_attach(struct writer *writer, struct recorder *recorder)
 {
@@ -431,7 +430,7 @@ static int start_thread(struct writer *writer)
 	sigset_t all, before;
 	int r;
 
-	/* Signals are for the control thread; SIGXFSZ, held back here, becomes EFBIG. */
+	// Signals are for the control thread; SIGXFSZ, held back here, becomes EFBIG.
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r = pthread_create(&writer->thread, NULL, writer_main, writer);

@@ -39,10 +39,10 @@ static void put_file(const char *name, const void *data, size_t size)
 
 #define PUT_BYTES(name, bytes) put_file(name, bytes, sizeof(bytes) - 1)
 
-/* --- reports of every age, byte by byte ---------------------------------------------------------------------- */
+// --- reports of every age, byte by byte ------------------------------------------------------------------------------
 
 /* clang-format off */
-/* The first shape: overview without 8 and 9, messages without 5 to 7, counters as integers and doubles. */
+/// The first shape: overview without 8 and 9, messages without 5 to 7, counters as integers and doubles.
 #define FIRST_OVERVIEW \
 	"\x12" "\x08\x03" "\x10\xc8\xdc\x03" "\x18\xd8\x04" "\x20\x04" "\x28\x01" "\x30\x00" "\x3a\x01" "n"
 #define FIRST_INIT "\x12" "\x08\x00" "\x22\x0e" "\x0a\x0c" "\x0a\x01" "n" "\x11\x00\x00\x00\x00\x00\x00\x00\x40"
@@ -55,7 +55,7 @@ static void put_file(const char *name, const void *data, size_t size)
 		"\x32\x04" "\x08\x0c" "\x10\x01"
 #define FIRST_TRIGGER "\x0d" "\x08\x80\x7d" "\x1a\x08" "\x08\x0c" "\x12\x04" "\x08\x16" "\x10\x01"
 
-/* The timed shape: 5 to 7, overview 8 and 9, nothing from 50 on. */
+/// The timed shape: 5 to 7, overview 8 and 9, nothing from 50 on.
 #define TIMED_OVERVIEW \
 	"\x18" "\x08\x07" "\x10\xa0\x1f" "\x18\x28" "\x20\x05" "\x28\x01" "\x30\x00" "\x40\x80\xb1\x91\x64" "\x48\x80\x86\xf7\x84\x0d"
 #define TIMED_IMAGE \
@@ -66,7 +66,7 @@ static void put_file(const char *name, const void *data, size_t size)
 		"\x0a\x0c" "\x08\x02" "\x10\x00" "\x18\x00" "\x20\x00" "\x28\x00" "\x30\x00"
 #define TIMED_PROFILE "\x2a" TIMED_PROFILE_BODY
 
-/* Ours: a running session's overview {session_id 1, state RUNNING}, and aggregates with 5 and 50. */
+/// Ours: a running session's overview {session_id 1, state RUNNING}, and aggregates with 5 and 50.
 #define OUR_OVERVIEW "\x06" "\x90\x03\x01" "\x98\x03\x01"
 #define OUR_AGGREGATES_BODY "\x2a\x00" "\x92\x03\x00"
 #define OUR_AGGREGATES "\x05" OUR_AGGREGATES_BODY
@@ -96,7 +96,7 @@ START_TEST(first_shape)
 	ck_assert(!entry.running && !entry.interrupted);
 	ck_assert_ptr_null(entry.scenario_name);
 	store_entry_free(&entry);
-	/* filters go by the milliseconds that are there */
+	// filters go by the milliseconds that are there
 	struct report_filter filter = {.since_ns = 1500 * NSEC_PER_MSEC, .until_ns = 16000 * NSEC_PER_MSEC};
 	read_report(store, 1, &filter, 100, &report);
 	ck_assert_uint_eq(report.n_messages, 1);
@@ -121,7 +121,7 @@ START_TEST(timed_shape)
 	ck_assert_mem_eq(report.parts[2], TIMED_PROFILE_BODY, report.sizes[2]);
 	ck_assert_int_eq(report.aggregates->condition_profile->conditions[0]->total_duration_ns, 20 * NSEC_PER_MSEC);
 	read_report_free(&report);
-	/* not the milliseconds, where nanoseconds are there */
+	// not the milliseconds, where nanoseconds are there
 	struct report_filter filter = {.since_ns = 1500 * NSEC_PER_MSEC, .until_ns = 1500250001};
 	read_report(store, 1, &filter, 100, &report);
 	ck_assert_uint_eq(report.n_messages, 1);
@@ -134,7 +134,7 @@ START_TEST(timed_shape)
 }
 END_TEST
 
-/* Cut off at every byte: what comes out is always the whole messages before the cut. */
+/// Cut off at every byte: what comes out is always the whole messages before the cut.
 START_TEST(torn)
 {
 	static const char bytes[] = FIRST_INIT FIRST_IMAGE TIMED_IMAGE FIRST_TRIGGER;
@@ -160,7 +160,7 @@ START_TEST(torn)
 		ck_assert(report.overview->has_started_unix_ns == (size < sizeof(OUR_OVERVIEW) - 1));
 		read_report_free(&report);
 	}
-	/* a torn overview is none */
+	// a torn overview is none
 	put_file("overview.pb", TIMED_OVERVIEW, sizeof(TIMED_OVERVIEW) - 2);
 	read_report(store, 1, NULL, 1000, &report);
 	ck_assert_int_eq(report.overview->state, CONDPROF__SESSION_STATE__INTERRUPTED);
@@ -194,8 +194,8 @@ START_TEST(empty)
 }
 END_TEST
 
-/* A file that ends in zeros, or in the middle of which nothing can be read: the rest of it is left out, the next file
- * is not. */
+/// A file that ends in zeros, or in the middle of which nothing can be read: the rest of it is left out, the next file
+/// is not.
 START_TEST(damage_in_the_middle)
 {
 	static const char zeros[100000];
@@ -213,8 +213,8 @@ START_TEST(damage_in_the_middle)
 }
 END_TEST
 
-/* The newest aggregates count, wherever they are; in a report that was not closed the checkpoint's are the last resort.
- */
+/// The newest aggregates count, wherever they are; in a report that was not closed the checkpoint's are the last
+/// resort.
 START_TEST(where_aggregates_are)
 {
 	struct read_report report;
@@ -266,7 +266,7 @@ START_TEST(without_messages)
 }
 END_TEST
 
-/* For a running session the engine's own figures take the place of the checkpoint's. */
+/// For a running session the engine's own figures take the place of the checkpoint's.
 START_TEST(snapshot)
 {
 	struct report_reader *reader = NULL;
@@ -289,11 +289,11 @@ START_TEST(snapshot)
 }
 END_TEST
 
-/* --- filters ------------------------------------------------------------------------------------------------- */
+// --- filters ---------------------------------------------------------------------------------------------------------
 
 #define FILTERED 300
 
-/* A report in many segments, by the real writer. */
+/// A report in many segments, by the real writer.
 static void record(struct fake_session *session, size_t segment_bytes)
 {
 	struct writer_limits limits = {
@@ -316,7 +316,7 @@ static void record(struct fake_session *session, size_t segment_bytes)
 	writer_stop(writer);
 }
 
-/* What the filter means, said once more: over the whole list, in memory. */
+/// What the filter means, said once more: over the whole list, in memory.
 static size_t filter_list(const struct read_report *all, const struct report_filter *filter, int64_t *ret_numbers)
 {
 	size_t count = 0, skip = 0;
@@ -393,7 +393,7 @@ START_TEST(filters)
 }
 END_TEST
 
-/* Aggregates many times as large as the window they are read through. */
+/// Aggregates many times as large as the window they are read through.
 START_TEST(large_aggregates)
 {
 	struct fake_session session = {.n_conditions = 20000};
@@ -409,7 +409,7 @@ START_TEST(large_aggregates)
 }
 END_TEST
 
-/* Removed while it is read: said, where something is missing for it. */
+/// Removed while it is read: said, where something is missing for it.
 START_TEST(removed_while_read)
 {
 	struct fake_session session = {.n_conditions = 3};

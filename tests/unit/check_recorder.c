@@ -76,7 +76,7 @@ static void release(sem_t *hold)
 		sem_post(hold);
 }
 
-/* Waits for what another thread is about to do. */
+/// Waits for what another thread is about to do.
 #define WAIT_UNTIL(condition)                                                                                          \
 	do {                                                                                                           \
 		for (int ms_ = 0; !(condition); ms_++) {                                                               \
@@ -98,8 +98,8 @@ static double counter_of(const Condprof__DebugReportMessage *message, const char
 	return NAN;
 }
 
-/* Occurrences ascend, and every counters_init knows the value of "seen" before the next occurrence, lost ones counted
- * in. */
+/// Occurrences ascend, and every counters_init knows the value of "seen" before the next occurrence, lost ones counted
+/// in.
 static void check_counters(const struct read_report *report, bool complete)
 {
 	int64_t last = 0;
@@ -122,7 +122,7 @@ static void check_counters(const struct read_report *report, bool complete)
 	}
 }
 
-/* --- the good days ------------------------------------------------------------------------------------------- */
+// --- the good days ---------------------------------------------------------------------------------------------------
 
 START_TEST(whole_report)
 {
@@ -153,7 +153,7 @@ START_TEST(whole_report)
 }
 END_TEST
 
-/* Full segments become numbered ones, the oldest goes beyond the cap, and nothing is lost without being counted. */
+/// Full segments become numbered ones, the oldest goes beyond the cap, and nothing is lost without being counted.
 START_TEST(segments_and_cap)
 {
 	static const struct writer_limits limits = {
@@ -191,7 +191,7 @@ START_TEST(segments_and_cap)
 }
 END_TEST
 
-/* The aggregates go before what is still queued, so that a full disk costs occurrences first. */
+/// The aggregates go before what is still queued, so that a full disk costs occurrences first.
 START_TEST(aggregates_before_the_queue)
 {
 	struct fake_session session = {.n_conditions = 3};
@@ -213,8 +213,8 @@ START_TEST(aggregates_before_the_queue)
 	int fd = open(fixture_path("reports/1/messages.pb"), O_RDONLY | O_CLOEXEC);
 	ck_assert_int_gt(read(fd, bytes, 4096), 0);
 	close(fd);
-	/* The writer may have taken the queue up to here before it saw that the session ends; the aggregates are in
-	 * there once. */
+	// The writer may have taken the queue up to here before it saw that the session ends; the aggregates are in
+	// there once.
 	size_t found = 0, messages = 0;
 	for (const uint8_t *at = bytes; frame_peek(at, 100, 4096, &header, &body) == 1 && body > 0;
 	     at += header + body) {
@@ -276,7 +276,7 @@ START_TEST(no_aggregates)
 }
 END_TEST
 
-/* --- a slow writer ------------------------------------------------------------------------------------------- */
+// --- a slow writer ---------------------------------------------------------------------------------------------------
 
 START_TEST(full_queue)
 {
@@ -299,7 +299,7 @@ START_TEST(full_queue)
 	ck_assert_int_eq(report.overview->lost_occurrences, lost);
 	ck_assert_uint_eq(report.n_occurrences, (size_t)(501 - lost));
 	check_counters(&report, true);
-	/* behind the loss: the values at the time of the last occurrence that was lost */
+	// behind the loss: the values at the time of the last occurrence that was lost
 	const Condprof__DebugReportMessage *resync = report.messages[report.n_messages - 2];
 	ck_assert_double_eq(counter_of(resync, "seen"), 500);
 	ck_assert_int_eq(resync->actions_completed_at_ns, 500 * NSEC_PER_MSEC);
@@ -316,7 +316,7 @@ static void *release_later(void *argument)
 	return NULL;
 }
 
-/* A replay waits and loses nothing. */
+/// A replay waits and loses nothing.
 START_TEST(waits_for_room)
 {
 	struct fake_session session = {.n_conditions = 3};
@@ -339,7 +339,7 @@ START_TEST(waits_for_room)
 }
 END_TEST
 
-/* A stop ends the wait; a message that never fits is not waited for. */
+/// A stop ends the wait; a message that never fits is not waited for.
 START_TEST(wait_is_interruptible)
 {
 	Condprof__DebugReportMessage message = CONDPROF__DEBUG_REPORT_MESSAGE__INIT;
@@ -373,7 +373,7 @@ START_TEST(wait_is_interruptible)
 }
 END_TEST
 
-/* --- bad disks ----------------------------------------------------------------------------------------------- */
+// --- bad disks -------------------------------------------------------------------------------------------------------
 
 static void limit_file_size(rlim_t bytes)
 {
@@ -384,8 +384,8 @@ static void limit_file_size(rlim_t bytes)
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* Writes that fail midway leave whole messages; what is lost is counted; writing goes on when there is room, with the
-   values of the counters first. (check keeps its own notes in a file: under the limit, few assertions.) */
+/// Writes that fail midway leave whole messages; what is lost is counted; writing goes on when there is room, with the
+/// values of the counters first. (check keeps its own notes in a file: under the limit, few assertions.)
 START_TEST(disk_full_for_a_while)
 {
 	struct fake_session session = {.n_conditions = 3};
@@ -421,7 +421,7 @@ START_TEST(disk_full_for_a_while)
 }
 END_TEST
 
-/* No room even for the aggregates: said, and the checkpoint has them. */
+/// No room even for the aggregates: said, and the checkpoint has them.
 START_TEST(aggregates_do_not_fit)
 {
 	struct fake_session session = {.n_conditions = 3};
@@ -445,7 +445,7 @@ START_TEST(aggregates_do_not_fit)
 	ck_assert_int_eq(report.overview->lost_occurrences + (int64_t)report.n_occurrences, 60000);
 	read_report_free(&report);
 	store = store_close(store);
-	/* also after the next start */
+	// also after the next start
 	ck_assert_int_eq(store_open(fixture_path("."), NULL, &store, NULL), 0);
 	read_report(store, session.id, NULL, 1000, &report);
 	ck_assert_ptr_nonnull(report.aggregates);
@@ -454,7 +454,7 @@ START_TEST(aggregates_do_not_fit)
 }
 END_TEST
 
-/* No overview: the report counts as interrupted, with the last checkpoint's figures. */
+/// No overview: the report counts as interrupted, with the last checkpoint's figures.
 START_TEST(overview_fails)
 {
 	struct fake_session session = {.n_conditions = 3};
@@ -484,7 +484,7 @@ START_TEST(overview_fails)
 }
 END_TEST
 
-/* The folder vanishes under a running session: the session still ends, with an error. */
+/// The folder vanishes under a running session: the session still ends, with an error.
 START_TEST(folder_vanishes)
 {
 	struct fake_session session = {.n_conditions = 3};
@@ -507,7 +507,7 @@ START_TEST(folder_vanishes)
 }
 END_TEST
 
-/* --- everything at once -------------------------------------------------------------------------------------- */
+// --- everything at once ----------------------------------------------------------------------------------------------
 
 #define STRESS_SESSIONS 4
 #define STRESS_PUSHES 20000
@@ -525,7 +525,7 @@ static void *produce(void *argument)
 	return NULL;
 }
 
-/* Several engines push, the writer cuts and drops, this thread reads and lists: what is read is always whole. */
+/// Several engines push, the writer cuts and drops, this thread reads and lists: what is read is always whole.
 START_TEST(stress)
 {
 	static const struct writer_limits limits = {
@@ -567,11 +567,11 @@ START_TEST(stress)
 }
 END_TEST
 
-/* --- kill -9 ------------------------------------------------------------------------------------------------- */
+// --- kill -9 ---------------------------------------------------------------------------------------------------------
 
 #define KILLS 60
 
-/* Runs short sessions for ever, two at a time, and tells of each that was closed. */
+/// Runs short sessions for ever, two at a time, and tells of each that was closed.
 static void run_until_killed(int closed_fd)
 {
 	static const struct writer_limits limits = {

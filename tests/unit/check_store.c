@@ -63,7 +63,7 @@ static struct report_files *create(int64_t id, size_t reserve)
 	return files;
 }
 
-/* A report with an overview that says `passes`, and `bytes` of messages. */
+/// A report with an overview that says `passes`, and `bytes` of messages.
 static int64_t make_finished(int64_t passes, size_t bytes)
 {
 	Condprof__DebugReportOverview overview = CONDPROF__DEBUG_REPORT_OVERVIEW__INIT;
@@ -108,7 +108,7 @@ static struct store_entry read_entry(int64_t id)
 	return entry;
 }
 
-/* --- ids ----------------------------------------------------------------------------------------------------- */
+// --- ids -------------------------------------------------------------------------------------------------------------
 
 START_TEST(ids_never_repeat)
 {
@@ -124,7 +124,7 @@ START_TEST(ids_never_repeat)
 }
 END_TEST
 
-/* Whatever has become of the mark: ids go on above every folder, also half-made and half-removed ones. */
+/// Whatever has become of the mark: ids go on above every folder, also half-made and half-removed ones.
 START_TEST(ids_with_damaged_mark)
 {
 	static const char *const marks[] = {"", "\n", "x", "-5\n", "12x\n", "007\n", "99999999999999999999\n", NULL};
@@ -145,7 +145,7 @@ START_TEST(ids_with_damaged_mark)
 	ck_assert_int_eq(symlink("/etc/passwd", fixture_path("ids")), 0);
 	open_again(NULL);
 	ck_assert_int_eq(next_id(), 42);
-	/* A mark that is lower than a folder does not count either. */
+	// A mark that is lower than a folder does not count either.
 	fixture_write(fixture_path("ids"), "7\n", 2);
 	open_again(NULL);
 	ck_assert_int_eq(next_id(), 42);
@@ -164,7 +164,7 @@ START_TEST(ids_run_out)
 }
 END_TEST
 
-/* A temporary file of a write that was cut short is no mark; nor does it matter what has its name. */
+/// A temporary file of a write that was cut short is no mark; nor does it matter what has its name.
 START_TEST(ids_torn_write)
 {
 	ck_assert_int_eq(next_id(), 1);
@@ -183,7 +183,7 @@ START_TEST(ids_torn_write)
 }
 END_TEST
 
-/* --- the folder and its locks -------------------------------------------------------------------------------- */
+// --- the folder and its locks ----------------------------------------------------------------------------------------
 
 START_TEST(one_daemon_a_folder)
 {
@@ -197,7 +197,7 @@ START_TEST(one_daemon_a_folder)
 }
 END_TEST
 
-/* The lock of a daemon that was killed is nobody's. */
+/// The lock of a daemon that was killed is nobody's.
 START_TEST(lock_of_a_killed_daemon)
 {
 	int ready[2];
@@ -255,7 +255,7 @@ START_TEST(folder_cannot_be_made)
 	ck_assert_int_eq(store_open(fixture_path("file"), NULL, &other, &error), -ENOTDIR);
 	ck_assert_int_eq(store_open(fixture_path("file/x"), NULL, &other, &error), -ENOTDIR);
 	ck_assert_ptr_nonnull(strstr(error.message, "file/x"));
-	/* reports as a symlink leads elsewhere: refused */
+	// reports as a symlink leads elsewhere: refused
 	ck_assert_int_eq(mkdir(fixture_path("s"), 0700), 0);
 	ck_assert_int_eq(symlink("/tmp", fixture_path("s/reports")), 0);
 	ck_assert_int_lt(store_open(fixture_path("s"), NULL, &other, &error), 0);
@@ -263,7 +263,7 @@ START_TEST(folder_cannot_be_made)
 }
 END_TEST
 
-/* --- a session's folder -------------------------------------------------------------------------------------- */
+// --- a session's folder ----------------------------------------------------------------------------------------------
 
 START_TEST(new_report)
 {
@@ -306,7 +306,7 @@ START_TEST(no_room_for_a_reserve)
 }
 END_TEST
 
-/* The second checkpoint writes over the blocks of the first, and neither is ever half a file. */
+/// The second checkpoint writes over the blocks of the first, and neither is ever half a file.
 START_TEST(checkpoints)
 {
 	struct report_files *files = create(next_id(), 100000);
@@ -325,7 +325,7 @@ START_TEST(checkpoints)
 }
 END_TEST
 
-/* The overview takes the place of the reserve; when that is gone, a file of its own. */
+/// The overview takes the place of the reserve; when that is gone, a file of its own.
 START_TEST(overview_in_place)
 {
 	struct report_files *files = create(next_id(), 100000);
@@ -343,7 +343,7 @@ START_TEST(overview_in_place)
 }
 END_TEST
 
-/* --- deleting ------------------------------------------------------------------------------------------------ */
+// --- deleting --------------------------------------------------------------------------------------------------------
 
 START_TEST(delete_one)
 {
@@ -360,7 +360,7 @@ START_TEST(delete_one)
 }
 END_TEST
 
-/* A kill in the middle of a delete: the trash of it is in nobody's way, and goes at the next start. */
+/// A kill in the middle of a delete: the trash of it is in nobody's way, and goes at the next start.
 START_TEST(delete_after_a_kill)
 {
 	int64_t id = make_finished(3, 100);
@@ -380,7 +380,7 @@ START_TEST(delete_after_a_kill)
 }
 END_TEST
 
-/* What is not ours in a report's folder is never removed with it. */
+/// What is not ours in a report's folder is never removed with it.
 START_TEST(delete_leaves_what_is_not_ours)
 {
 	int64_t id = make_finished(3, 100);
@@ -397,7 +397,7 @@ START_TEST(delete_leaves_what_is_not_ours)
 }
 END_TEST
 
-/* --- retention ----------------------------------------------------------------------------------------------- */
+// --- retention -------------------------------------------------------------------------------------------------------
 
 START_TEST(retention_by_count)
 {
@@ -407,7 +407,7 @@ START_TEST(retention_by_count)
 	for (int i = 1; i <= 5; i++)
 		ck_assert_int_eq(make_finished(i, 10), i);
 	ck_assert(!listed(1) && !listed(2) && listed(3) && listed(4) && listed(5));
-	/* a running one stays, however old */
+	// a running one stays, however old
 	struct report_files *files = create(next_id(), 1000);
 	for (int i = 7; i <= 9; i++)
 		ck_assert_int_eq(make_finished(i, 10), i);
@@ -424,11 +424,11 @@ START_TEST(retention_by_bytes)
 	make_finished(1, 200000);
 	make_finished(2, 400000);
 	make_finished(3, 200000);
-	/* a reserve counts from the start: both of the older ones go for it */
+	// a reserve counts from the start: both of the older ones go for it
 	struct report_files *files = create(next_id(), 600000);
 	ck_assert(!listed(1) && !listed(2) && listed(3) && listed(4));
 	report_files_discard(files);
-	/* the newest stays, be it ever so large */
+	// the newest stays, be it ever so large
 	make_finished(5, 3000000);
 	ck_assert_int_eq(store_vacuum(store, NULL), 0);
 	ck_assert(!listed(3) && listed(5));
@@ -439,7 +439,7 @@ START_TEST(retention_by_bytes)
 }
 END_TEST
 
-/* --- damaged folders ----------------------------------------------------------------------------------------- */
+// --- damaged folders -------------------------------------------------------------------------------------------------
 
 static void read_all_of(int64_t id)
 {
@@ -489,7 +489,7 @@ START_TEST(damaged_folders)
 }
 END_TEST
 
-/* An overview that amplifies when it is unpacked, or says what is no text, is as good as none. */
+/// An overview that amplifies when it is unpacked, or says what is no text, is as good as none.
 START_TEST(hostile_overviews)
 {
 	CLEANUP_FREE uint8_t *bytes = malloc(3000000);
@@ -498,7 +498,7 @@ START_TEST(hostile_overviews)
 
 	ck_assert_int_eq(mkdir(fixture_path("reports/5"), 0700), 0);
 	for (size_t i = 0; i < size / 2; i++)
-		memcpy(bytes + header + 2 * i, "\x3a", 2); /* empty counters_name */
+		memcpy(bytes + header + 2 * i, "\x3a", 2); // empty counters_name
 	fixture_write(fixture_path("reports/5/overview.pb"), bytes, header + size);
 	struct store_entry entry = read_entry(5);
 	ck_assert_ptr_null(entry.overview);

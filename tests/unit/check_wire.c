@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* --- the scanner --------------------------------------------------------------------------------------------- */
+// --- the scanner -----------------------------------------------------------------------------------------------------
 
 static const struct {
 	const char *bytes;
@@ -25,23 +25,23 @@ static const struct {
 } messages[] = {
 	{"", 0, 0, MESSAGE_OTHER, 0, 0},
 	{"\x08\x05", 2, 0, MESSAGE_OTHER, 0, 5000000},
-	/* image_event {event_id 7}, then both stamps: the exact one counts, wherever it stands */
+	// image_event {event_id 7}, then both stamps: the exact one counts, wherever it stands
 	{"\x12\x02\x08\x07\x08\x05\x38\x09", 8, 0, MESSAGE_OCCURRENCE, 7, 9},
 	{"\x38\x09\x08\x05\x1a\x02\x08\x07", 8, 0, MESSAGE_OCCURRENCE, 7, 9},
 	{"\x1a\x00", 2, 0, MESSAGE_OCCURRENCE, 0, 0},
-	/* the id comes after another field */
+	// the id comes after another field
 	{"\x12\x04\x10\x01\x08\x07", 6, 0, MESSAGE_OCCURRENCE, 7, 0},
 	{"\x22\x00", 2, 0, MESSAGE_COUNTERS_INIT, 0, 0},
 	{"\x2a\x00", 2, 0, MESSAGE_AGGREGATES, 0, 0},
 	{"\x92\x03\x00", 3, 0, MESSAGE_AGGREGATES, 0, 0},
 	{"\x9a\x03\x00", 3, 0, MESSAGE_OTHER, 0, 0},
-	/* a negative time, and one that does not fit nanoseconds */
+	// a negative time, and one that does not fit nanoseconds
 	{"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, 0, MESSAGE_OTHER, 0, -1000000},
 	{"\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10, 0, MESSAGE_OTHER, 0, INT64_MAX},
 	{"\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 11, 0, MESSAGE_OTHER, 0, INT64_MIN},
-	/* fixed fields are stepped over */
+	// fixed fields are stepped over
 	{"\x41\x01\x02\x03\x04\x05\x06\x07\x08\x4d\x01\x02\x03\x04\x38\x03", 16, 0, MESSAGE_OTHER, 0, 3},
-	/* damage */
+	// damage
 	{"\x12", 1, -EBADMSG, 0, 0, 0},
 	{"\x12\x03\x08\x07", 4, -EBADMSG, 0, 0, 0},
 	{"\x12\x01\x08", 3, -EBADMSG, 0, 0, 0},
@@ -72,7 +72,7 @@ START_TEST(summaries)
 }
 END_TEST
 
-/* A file of messages from a few bytes to several windows: scanned in memory and in the file, both must see the same. */
+/// A file of messages from a few bytes to several windows: scanned in memory and in the file, both must see the same.
 START_TEST(file_and_memory)
 {
 	static const size_t sizes[] = {
@@ -91,7 +91,7 @@ START_TEST(file_and_memory)
 		size_t n = frame_put_header(header, body);
 
 		memcpy(data + size, header, n);
-		data[size + n] = 0x7a; /* an unknown field of that size, then the time */
+		data[size + n] = 0x7a; // an unknown field of that size, then the time
 		memcpy(data + size + n + 1, tag, n_tag);
 		memset(data + size + n + 1 + n_tag, (int)i + 1, sizes[i]);
 		data[size + n + body - 2] = 0x38;
@@ -158,11 +158,11 @@ START_TEST(put_varints)
 }
 END_TEST
 
-/* --- the ring ------------------------------------------------------------------------------------------------ */
+// --- the ring --------------------------------------------------------------------------------------------------------
 
 #define PIECE_MAX 300U
 
-/* Pieces whose length and bytes follow from their number, so that the consumer can check each. */
+/// Pieces whose length and bytes follow from their number, so that the consumer can check each.
 static size_t piece_size(uint64_t n)
 {
 	return 2 + (size_t)(n * 2654435761U >> 7) % (PIECE_MAX - 2);
@@ -201,7 +201,7 @@ static bool piece_right(const uint8_t *data, size_t size, uint64_t n)
 	return true;
 }
 
-/* Takes what is ready, checks it. Returns pieces. (ck_assert writes to a pipe each time: only for what is wrong.) */
+/// Takes what is ready, checks it. Returns pieces. (ck_assert writes to a pipe each time: only for what is wrong.)
 static uint64_t consume(struct queue *queue, uint64_t next)
 {
 	const uint8_t *data;
@@ -217,8 +217,8 @@ static uint64_t consume(struct queue *queue, uint64_t next)
 	return count;
 }
 
-/* In turns, at random: what is not refused comes out whole and in order, and half a capacity always fits when it is
- * empty. */
+/// In turns, at random: what is not refused comes out whole and in order, and half a capacity always fits when it is
+/// empty.
 START_TEST(ring_in_turns)
 {
 	static const size_t capacities[] = {1024, 4096, 200000};
@@ -244,7 +244,7 @@ START_TEST(ring_in_turns)
 }
 END_TEST
 
-/* Fills laps exactly to their ends: the next lap must not be read by the watermark of one before. */
+/// Fills laps exactly to their ends: the next lap must not be read by the watermark of one before.
 START_TEST(ring_exact_laps)
 {
 	const uint8_t *data;

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* --- folders ------------------------------------------------------------------------------------------------- */
+// --- folders ---------------------------------------------------------------------------------------------------------
 
 static char folder[PATH_MAX / 2];
 
@@ -82,7 +82,7 @@ uint64_t fixture_size(const char *path)
 	return (uint64_t)info.st_size;
 }
 
-/* --- the session --------------------------------------------------------------------------------------------- */
+// --- the session -----------------------------------------------------------------------------------------------------
 
 static int pack(const ProtobufCMessage *message, uint8_t **ret, size_t *ret_size)
 {
@@ -162,7 +162,7 @@ const uint8_t *fake_scenario(size_t *ret_size)
 	return bytes;
 }
 
-/* An occurrence and all that hangs on it, by value. */
+/// An occurrence and all that hangs on it, by value.
 struct occurrence {
 	Condprof__DebugReportMessage message;
 	Condprof__ImageEventMessage event;
@@ -239,7 +239,7 @@ int fake_push_init(struct fake_session *session)
 	return recorder_push(session->recorder, &message);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------- */
+// --- reading ---------------------------------------------------------------------------------------------------------
 
 static void split_messages(struct read_report *report)
 {
