@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// Messages are gathered to batches, one write each; a batch ends where a segment is full. Always holds: open.bytes is
 /// the end of the last whole message in messages.pb, and the next write begins there, after the tail of a failed one
-/// was cut off
-/// (`torn`). Counters are followed whether or not a message could be written, so their values are right after a loss
-/// too.
+/// (`torn`) was cut off. Counters are followed whether or not a message could be written, so their values are right
+/// after a loss too.
 #include "config.h"
 
 #include "daemon/report/disk.h"

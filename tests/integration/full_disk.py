@@ -47,11 +47,12 @@ def fill(path):
                 assert error.errno == errno.ENOSPC, error
 
 
-def busy_scenario(daemon, passes_per_second=0):
-    """An occurrence a pass that counts."""
+def busy_scenario(daemon, passes_per_second=0, more_conditions=0):
+    """An occurrence a pass that counts, before events that never have their turn."""
     uri = write_frames(daemon.home / 'frames', [png(16, 16, (0, 0, 0))])
     message = make_scenario('busy', screen=uri + '?loop=1', counters={'seen': 0}, screen_events=[
         event('always', [color_condition('black', 0x000000)], [counter_action('seen')])])
+    message.screen_events.extend(event(f'never {n}', [color_condition(f'red {n}', 0xff0000)]) for n in range(more_conditions))
     if passes_per_second:
         message.rate.passes, message.rate.per_ns = passes_per_second, 1_000_000_000
     return message
@@ -71,6 +72,7 @@ def check_whole(kept, ended):
     assert overview.state == report.FINISHED, overview
     assert overview.frame_count == ended.passes, (overview.frame_count, ended.passes)
     assert overview.lost_occurrences == ended.lost_occurrences, (overview.lost_occurrences, ended.lost_occurrences)
+    assert len(kept.checks()) == len(kept.aggregates.condition_details.conditions) == len(kept.names()[0])
     told = kept.aggregates.condition_details.events[0]
     there = len(occurrences(kept)) + overview.lost_occurrences + overview.dropped_occurrences
     assert there == told.fulfilled, (there, told.fulfilled, overview)
@@ -123,9 +125,9 @@ def test_room_again():
 
 
 def test_disk_full_by_others():
-    """Whatever else takes all room, the reserve is the report's own."""
-    with small_daemon(4 * MIB) as daemon, daemon.client() as client:
-        sessions = [client.start(busy_scenario(daemon, 100)) for _ in range(3)]
+    """Whatever else takes all room, the reserve is the report's own: also that of many conditions."""
+    with small_daemon(8 * MIB) as daemon, daemon.client() as client:
+        sessions = [client.start(busy_scenario(daemon, 100, more)) for more in (0, 20, 1000)]
         for session in sessions:
             until(lambda session=session: state(client, session).passes > 10, 'some passes')
         fill(daemon.disk / 'ballast')
@@ -140,8 +142,8 @@ def test_disk_full_by_others():
         assert all(kept.state == report.FINISHED for kept in client.list())
 
 
-def test_killed_on_a_full_disk():
-    """The last checkpoints had room of their own. (The tmpfs goes with the daemon: its files are looked at before.)"""
+def test_checkpoints_on_a_full_disk():
+    """Each is written over the one before the last: a kill costs ten seconds, as ever."""
     with small_daemon(4 * MIB) as daemon, daemon.client() as client:
         session = client.start(busy_scenario(daemon, 100))
         checkpoint = daemon.disk / 'reports' / str(session) / 'checkpoint.pb'
