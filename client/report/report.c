@@ -520,6 +520,22 @@ struct maybe condition_percentile(const struct report_condition *condition, int 
 	return maybe_if(true, ns);
 }
 
+bool condition_match_area(const struct report_condition *condition, struct report_area *ret)
+{
+	const Condprof__ConditionDetail *detail = condition->detail;
+	struct report_area area = {0};
+
+	if (!detail || detail->match_count <= 0 || !detail->has_match_right || !detail->has_match_bottom ||
+	    __builtin_sub_overflow(detail->match_right, detail->match_left, &area.width) ||
+	    __builtin_sub_overflow(detail->match_bottom, detail->match_top, &area.height) || area.width <= 0 ||
+	    area.height <= 0)
+		return false;
+	area.x = detail->match_left;
+	area.y = detail->match_top;
+	*ret = area;
+	return true;
+}
+
 /// Of the passes that are complete, where the report has them apart.
 static struct maybe complete_passes_mean(const Condprof__ConditionDetails *details)
 {

@@ -85,6 +85,12 @@ struct maybe condition_average(const struct report_condition *condition);
 /// Of the sample: n - 1.
 struct maybe condition_deviation(const struct report_condition *condition);
 struct maybe condition_percentile(const struct report_condition *condition, int per_mille);
+/// px of the frame.
+struct report_area {
+	int x, y, width, height;
+};
+/// The area around all places where an image was found. @return false: it was not, or that is not known
+bool condition_match_area(const struct report_condition *condition, struct report_area *ret);
 /// Of the processing time of passes.
 struct maybe report_pass_mean(const struct report *report);
 struct maybe report_pass_percentile(const struct report *report, int per_mille);

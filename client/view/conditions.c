@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define AREA_TEXT_SIZE 64
+
 enum column {
 	COLUMN_ID,
 	COLUMN_EVENT,
@@ -38,6 +40,12 @@ enum column {
 	COLUMN_DISABLED,
 	COLUMN_COOLING,
 	COLUMN_ENDED_BEFORE,
+	COLUMN_FOUND_IN, ///< for people
+	COLUMN_MATCHES,
+	COLUMN_MATCH_X,
+	COLUMN_MATCH_Y,
+	COLUMN_MATCH_WIDTH,
+	COLUMN_MATCH_HEIGHT,
 	COLUMNS,
 };
 
@@ -67,6 +75,12 @@ static const struct field columns[COLUMNS] = {
 	[COLUMN_DISABLED] = {.name = "event_disabled"},
 	[COLUMN_COOLING] = {.name = "event_cooling"},
 	[COLUMN_ENDED_BEFORE] = {.name = "event_ended_before"},
+	[COLUMN_FOUND_IN] = {.title = "Found in", .spare = 15},
+	[COLUMN_MATCHES] = {.name = "matches"},
+	[COLUMN_MATCH_X] = {.name = "match_area.x"},
+	[COLUMN_MATCH_Y] = {.name = "match_area.y"},
+	[COLUMN_MATCH_WIDTH] = {.name = "match_area.width"},
+	[COLUMN_MATCH_HEIGHT] = {.name = "match_area.height"},
 };
 
 static const Condprof__EventDetail *event_detail(const struct report *report, const struct report_condition *condition)
@@ -112,7 +126,25 @@ static void detail_cells(const struct report_condition *condition, struct cell *
 	cells[COLUMN_SHORT_CIRCUITED] = cell_count(detail->short_circuited_count);
 }
 
-static void condition_cells(const struct report *report, const struct report_condition *condition, struct cell *cells)
+/// The area around all places where an image was found.
+static void match_cells(const struct report_condition *condition, char text[AREA_TEXT_SIZE], struct cell *cells)
+{
+	struct report_area area = {0};
+	bool found = condition_match_area(condition, &area),
+	     counted = condition->detail && condition->detail->has_match_count;
+
+	if (found)
+		snprintf(text, AREA_TEXT_SIZE, "[%d, %d, %d, %d]", area.x, area.y, area.width, area.height);
+	cells[COLUMN_FOUND_IN] = cell_if(found, cell_text(text));
+	cells[COLUMN_MATCHES] = cell_if(counted, cell_count(counted ? condition->detail->match_count : 0));
+	cells[COLUMN_MATCH_X] = cell_if(found, cell_count(area.x));
+	cells[COLUMN_MATCH_Y] = cell_if(found, cell_count(area.y));
+	cells[COLUMN_MATCH_WIDTH] = cell_if(found, cell_count(area.width));
+	cells[COLUMN_MATCH_HEIGHT] = cell_if(found, cell_count(area.height));
+}
+
+static void condition_cells(const struct report *report, const struct report_condition *condition,
+			    char text[AREA_TEXT_SIZE], struct cell *cells)
 {
 	const Condprof__EventDetail *event = event_detail(report, condition);
 
@@ -123,6 +155,7 @@ static void condition_cells(const struct report *report, const struct report_con
 	cells[COLUMN_KIND] = cell_text(condition->kind);
 	timing_cells(condition, cells);
 	detail_cells(condition, cells);
+	match_cells(condition, text, cells);
 	cells[COLUMN_DISABLED] = cell_if(event, cell_count(event ? event->disabled : 0));
 	cells[COLUMN_COOLING] = cell_if(event, cell_count(event ? event->cooling_down : 0));
 	cells[COLUMN_ENDED_BEFORE] = cell_if(event, cell_count(event ? event->ended_before : 0));
@@ -139,13 +172,15 @@ static bool is_near_clock(const struct report *report, const struct report_condi
 /// The columns that people see: those that say nothing in this report are left out.
 static void choose_columns(const struct report *report, struct field *chosen)
 {
-	bool shared = false, max_pass = false, reused = false;
+	bool shared = false, max_pass = false, reused = false, found = false;
+	struct report_area area;
 
 	for (size_t i = 0; i < report->n_conditions; i++) {
 		const Condprof__ConditionDetail *detail = report->conditions[i].detail;
 
 		shared = shared || (detail && detail->shared_duration_ns > 0);
 		max_pass = max_pass || (detail && detail->has_max_pass);
+		found = found || condition_match_area(&report->conditions[i], &area);
 		reused = reused || (detail && detail->reused_count > 0);
 	}
 	memcpy(chosen, columns, sizeof(columns));
@@ -153,6 +188,8 @@ static void choose_columns(const struct report *report, struct field *chosen)
 		chosen[COLUMN_SHARED].title = NULL;
 	if (!max_pass)
 		chosen[COLUMN_MAX_PASS].title = chosen[COLUMN_MAX_AT].title = NULL;
+	if (!found)
+		chosen[COLUMN_FOUND_IN].title = NULL;
 	if (!reused)
 		chosen[COLUMN_REUSED].title = chosen[COLUMN_REUSED_TOTAL].title = NULL;
 }
@@ -304,8 +341,9 @@ int view_conditions(struct render *render, const struct report *report, const st
 	for (size_t i = 0; i < n; i++) {
 		const struct report_condition *condition = &report->conditions[indices[i]];
 		struct cell cells[COLUMNS];
+		char area[AREA_TEXT_SIZE];
 
-		condition_cells(report, condition, cells);
+		condition_cells(report, condition, area, cells);
 		if (is_near_clock(report, condition))
 			cells[COLUMN_AVERAGE].emphasis = EMPHASIS_FAINT;
 		render_row(render, cells);

@@ -65,6 +65,7 @@ static void session_figures(struct render *render, const struct report *report)
 		{.name = "input"},
 		{.name = "dry_run"},
 		{.name = "gap_count"},
+		{.name = "period_ns"},
 	};
 	const Condprof__ConditionDetails *details = report->details;
 	const struct cell cells[] = {
@@ -89,6 +90,7 @@ static void session_figures(struct render *render, const struct report *report)
 		cell_text(report->session.input),
 		cell_if(report->session.has_dry_run, cell_flag(report->session.dry_run)),
 		presence(overview->has_gap_count, overview->gap_count),
+		cell_if(overview->has_period_ns, cell_duration(overview->period_ns)),
 	};
 	_Static_assert(ARRAY_SIZE(fields) == ARRAY_SIZE(cells), "a cell for every field");
 
@@ -260,6 +262,21 @@ static void passes_line(struct render *render, const struct report *report)
 	line(render, "passes", cell_text(text));
 }
 
+static void rate_line(struct render *render, const Condprof__DebugReportOverview *overview)
+{
+	char text[100], period[FORMAT_SIZE];
+
+	if (!overview->has_period_ns)
+		return;
+	if (overview->period_ns <= 0)
+		line(render, "rate", cell_text("unlimited"));
+	else {
+		snprintf(text, sizeof(text), "a pass every %s",
+			 duration_text(render, maybe_if(true, overview->period_ns), period));
+		line(render, "rate", cell_text(text));
+	}
+}
+
 static void frames_line(struct render *render, const Condprof__DebugReportOverview *overview)
 {
 	char text[100];
@@ -295,6 +312,7 @@ static void session_lines(struct render *render, const struct report *report)
 	if (session->ended_unix_ns > 0)
 		line(render, "ended", cell_moment(session->ended_unix_ns));
 	passes_line(render, report);
+	rate_line(render, report->overview);
 	frames_line(render, report->overview);
 	occurrences_line(render, report->overview);
 	if (session->screen && *session->screen)

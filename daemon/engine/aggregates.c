@@ -88,8 +88,9 @@ static void count_occurrences(const struct scenario *scenario, struct timing *ti
 static void fill_ending(const struct overview_facts *facts, Condprof__DebugReportOverview *o)
 {
 	o->has_session_id = o->has_state = o->has_started_unix_ns = true;
-	o->has_lost_occurrences = o->has_dropped_occurrences = o->has_dropped_segments = true;
+	o->has_period_ns = o->has_lost_occurrences = o->has_dropped_occurrences = o->has_dropped_segments = true;
 	o->session_id = facts->session_id;
+	o->period_ns = facts->period_ns;
 	o->state = facts->state;
 	o->started_unix_ns = facts->started_unix_ns;
 	o->lost_occurrences = facts->lost_occurrences;
@@ -290,6 +291,15 @@ static void fill_detail(const struct condition_figures *figures, int64_t id, Con
 	d->shared_duration_ns = figures->shared_ns;
 	d->not_evaluable_count = figures->not_evaluable;
 	d->short_circuited_count = figures->short_circuited;
+	d->has_match_left = d->has_match_top = d->has_match_right = d->has_match_bottom = d->has_match_frame_width =
+		d->has_match_frame_height = figures->matches > 0;
+	d->match_count = figures->matches;
+	d->match_left = figures->match_bounds.left;
+	d->match_top = figures->match_bounds.top;
+	d->match_right = figures->match_bounds.right;
+	d->match_bottom = figures->match_bounds.bottom;
+	d->match_frame_width = figures->match_width;
+	d->match_frame_height = figures->match_height;
 }
 
 // A copy of the buckets in use only: twenty thousand whole histograms would be 46 MB.
@@ -315,6 +325,7 @@ static int fill_condition(const struct condition *condition, const struct condit
 {
 	fill_timing(figures, condition->id, &part->timing);
 	fill_detail(figures, condition->id, &part->detail);
+	part->detail.has_match_count = condition->kind == CONDITION_IMAGE;
 	if (figures->not_evaluable) {
 		char why[192];
 
@@ -422,7 +433,7 @@ size_t aggregates_most_bytes(const struct scenario *scenario)
 	// numbers of a message: at most 10 bytes and one or two of tag each. A bucket of 1e9 / 288 checks takes 4
 	// bytes.
 	size_t histogram = 4 * HISTOGRAM_BUCKETS + 48;
-	size_t condition = 6 * 12 + 11 * 12 + 192 + histogram;
+	size_t condition = 6 * 12 + 18 * 12 + 192 + histogram;
 	size_t event = 11 * 12 + 8;
 	size_t names = strlen(scenario->name) + REASON_TEXT_SIZE;
 

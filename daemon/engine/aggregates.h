@@ -13,6 +13,7 @@ struct progress;
 /// What an overview says besides figures.
 struct overview_facts {
 	int64_t session_id;
+	int64_t period_ns; ///< of the limiter; 0: unlimited
 	Condprof__SessionState state;
 	struct ending_reason ending; ///< told when `ended`
 	bool ended;

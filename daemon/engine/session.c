@@ -97,6 +97,7 @@ static int make_overview(struct session *session, struct losses lost, uint8_t **
 {
 	struct overview_facts facts = {
 		.session_id = session->p.id,
+		.period_ns = session->p.period_ns,
 		.state = CONDPROF__SESSION_STATE__RUNNING,
 		.ended = atomic_load(&session->closed),
 		.started_unix_ns = atomic_load(&session->started_unix_ns),
@@ -172,7 +173,8 @@ static int open_ends(struct session *session, struct error *error)
 	if (r < 0)
 		return opening_failed(session, r, "screen", CONDPROF__CODE__SCREEN_FAILED, error);
 	// a dry run touches nothing, and opening an input may: what somebody else holds down would be released
-	r = input_open(session->p.dry_run ? "log:" : session->input_uri, session->p.screen_config, &wait, &session->input, error);
+	r = input_open(session->p.dry_run ? "log:" : session->input_uri, session->p.screen_config, &wait,
+		       &session->input, error);
 	if (r < 0)
 		return opening_failed(session, r, "input", CONDPROF__CODE__INPUT_FAILED, error);
 	return 0;

@@ -31,6 +31,9 @@ struct condition_slot {
 	figure max_pass, max_begin, reused, reused_ns, shared_ns;
 	figure not_evaluable;
 	_Atomic int frame_width, frame_height;
+
+	figure matches;
+	_Atomic int match_width, match_height, match_left, match_top, match_right, match_bottom;
 	figure buckets[HISTOGRAM_SLOTS];
 };
 
@@ -281,6 +284,34 @@ void timing_not_evaluable(struct timing *timing, uint32_t condition, int width, 
 	write_end(&slot->sequence, sequence);
 }
 
+static int peek(const _Atomic int *field)
+{
+	return atomic_load_explicit(field, memory_order_relaxed);
+}
+
+void timing_match(struct timing *timing, uint32_t condition, struct rect place, int width, int height)
+{
+	struct condition_slot *slot = &timing->conditions[condition];
+	bool anew = peek(&slot->match_width) != width || peek(&slot->match_height) != height;
+
+	uint32_t sequence = write_begin(&slot->sequence);
+	if (anew) {
+		WRITE(slot->match_width, width);
+		WRITE(slot->match_height, height);
+		WRITE(slot->matches, 0);
+	}
+	if (anew || place.left < peek(&slot->match_left))
+		WRITE(slot->match_left, place.left);
+	if (anew || place.top < peek(&slot->match_top))
+		WRITE(slot->match_top, place.top);
+	if (anew || place.right > peek(&slot->match_right))
+		WRITE(slot->match_right, place.right);
+	if (anew || place.bottom > peek(&slot->match_bottom))
+		WRITE(slot->match_bottom, place.bottom);
+	ADD(slot->matches, 1);
+	write_end(&slot->sequence, sequence);
+}
+
 void timing_event_evaluated(struct timing *timing, uint32_t event)
 {
 	ADD(timing->events[event].evaluated, 1);
@@ -395,6 +426,11 @@ static void read_condition(const struct timing *timing, const struct condition_s
 	ret->not_evaluable = READ(slot->not_evaluable);
 	ret->frame_width = READ(slot->frame_width);
 	ret->frame_height = READ(slot->frame_height);
+	ret->matches = READ(slot->matches);
+	ret->match_width = READ(slot->match_width);
+	ret->match_height = READ(slot->match_height);
+	ret->match_bounds = (struct rect){READ(slot->match_left), READ(slot->match_top), READ(slot->match_right),
+					  READ(slot->match_bottom)};
 	read_histogram(slot->buckets, &ret->histogram);
 }
 

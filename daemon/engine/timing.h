@@ -63,6 +63,9 @@ void timing_shared(struct timing *timing, uint32_t condition, int64_t ns);
 /// The check just counted could not be evaluated on a frame of this size; the first such size is kept.
 void timing_not_evaluable(struct timing *timing, uint32_t condition, int width, int height);
 
+/// The check just counted found its image at `place`, on a frame of this size.
+void timing_match(struct timing *timing, uint32_t condition, struct rect place, int width, int height);
+
 void timing_event_evaluated(struct timing *timing, uint32_t event);
 void timing_event_not_reached(struct timing *timing, uint32_t event, enum not_reached why);
 /// The evaluation of an event was cut short by a stop: its conditions from `first_unreached` on were not decided
@@ -99,6 +102,9 @@ struct condition_figures {
 	int64_t not_evaluable;
 	int frame_width, frame_height; ///< of the first frame on which it wasn't
 	int64_t short_circuited;       ///< its event was evaluated and decided before it
+	int64_t matches;               ///< on frames of the size below; an earlier size's are forgotten
+	struct rect match_bounds;      ///< around their places
+	int match_width, match_height; ///< of the frames
 	struct histogram histogram;    ///< adds up to checks
 };
 

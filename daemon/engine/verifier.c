@@ -64,6 +64,13 @@ static void credit_preparation(struct processor *processor, uint32_t condition, 
 	}
 }
 
+static void note_match(struct processor *processor, uint32_t condition, struct rect place)
+{
+	struct picture_view view = processor->frame.view;
+
+	timing_match(processor->p.timing, condition, place, view.width, view.height);
+}
+
 static void not_evaluable(struct processor *processor, uint32_t condition)
 {
 	const struct condition *c = &processor->p.scenario->conditions[condition];
@@ -101,6 +108,8 @@ static void verify_measured(struct processor *processor, uint32_t condition, int
 		processor->verification.end_ns = end;
 		if (on_screen)
 			credit_preparation(processor, condition, &result);
+		if (outcome->matched && processor->p.scenario->conditions[condition].kind == CONDITION_IMAGE)
+			note_match(processor, condition, outcome->place);
 	} else {
 		outcome->fulfilled = verify_condition(processor, condition, reference_ns, outcome, &result);
 	}

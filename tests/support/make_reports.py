@@ -63,7 +63,7 @@ def timing(number, durations, fulfilled=0):
 def detail(number, durations, max_pass=None, max_at_ns=None, **more):
     message = report.ConditionDetail(
         condition_id=number, sum_of_squares_ns2=math.fsum(float(d) * d for d in durations),
-        histogram=histogram(durations), reused_count=0, reused_duration_ns=0, shared_duration_ns=0, **{})
+        histogram=histogram(durations), reused_count=0, reused_duration_ns=0, shared_duration_ns=0)
     if durations:
         message.max_pass, message.max_at_ns = max_pass or durations.index(max(durations)) + 1, max_at_ns or 5 * SECOND
     for name, value in more.items():
@@ -165,7 +165,8 @@ def kiosk_closing():
     return closing(
         [timing(1, DURATIONS[1], 2), timing(2, DURATIONS[2]), timing(3, []), timing(4, DURATIONS[4], 1),
          timing(5, DURATIONS[5], 1), timing(6, []), timing(41, DURATIONS[41])],
-        [detail(1, DURATIONS[1], shared_duration_ns=90 * MS), detail(2, DURATIONS[2], short_circuited_count=90),
+        [detail(1, DURATIONS[1], shared_duration_ns=90 * MS, match_count=2, match_left=600, match_top=380, match_right=642,
+                match_bottom=400, match_frame_width=1280, match_frame_height=800), detail(2, DURATIONS[2], short_circuited_count=90),
          detail(3, [], short_circuited_count=90), detail(4, DURATIONS[4]),
          detail(5, DURATIONS[5], short_circuited_count=60), detail(6, []),
          detail(41, DURATIONS[41], max_pass=77, max_at_ns=9 * SECOND, reused_count=12, reused_duration_ns=600,
@@ -208,7 +209,8 @@ def kiosk_overview(**more):
         session_id=12, state=report.FINISHED, reason=report.REASON_STOP_ACTION, reason_text='gave up',
         result=report.SESSION_FAILED, started_unix_ns=STARTED, ended_unix_ns=STARTED + duration + 190 * SECOND,
         scenario_name='kiosk login', frames=98, missed_passes=3, lost_occurrences=5, clock_pair_ns=62, time=time,
-        gaps=[report.Gap(at_ns=140 * SECOND, duration_ns=190 * SECOND)], gap_count=1, frame_width=1280, frame_height=800)
+        gaps=[report.Gap(at_ns=140 * SECOND, duration_ns=190 * SECOND)], gap_count=1, frame_width=1280, frame_height=800,
+        period_ns=100 * MS)
     for name, value in more.items():
         setattr(message, name, value)
     return message

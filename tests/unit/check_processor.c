@@ -141,6 +141,38 @@ START_TEST(test_not_evaluable)
 }
 END_TEST
 
+START_TEST(test_matches_are_where_images_were_found)
+{
+	struct maker *maker = maker_new();
+	struct stage *stage;
+
+	maker_event(maker, "wanted", false, true)->keep_detecting = true;
+	maker_image(maker, "a", true);
+	maker_image(maker, "not wanted", false);
+	maker_image(maker, "not evaluable", true);
+	maker_condition(maker, "colour", CONDITION_COLOR)->present = true;
+	maker_event(maker, "next", false, false);
+	maker_image(maker, "never found", true);
+	stage = begin(maker);
+	for (uint32_t i = 1; i < 4; i++)
+		stage->detector->answers[i] =
+			(struct fake_answer){.found = true, .not_evaluable = i == 2, .place = {5, 6, 25, 16}};
+	for (int i = 0; i < 2; i++)
+		ck_assert(stage_pass(stage));
+	stage->detector->answers[1].place = (struct rect){4, 6, 24, 16};
+	ck_assert(stage_pass(stage));
+	ck_assert_int_eq(figures_of(stage, 1).matches, 3);
+	ck_assert_int_eq(figures_of(stage, 1).match_bounds.left, 4);
+	ck_assert_int_eq(figures_of(stage, 1).match_bounds.right, 25);
+	ck_assert_int_eq(figures_of(stage, 1).match_width, 64);
+	ck_assert_int_eq(figures_of(stage, 3).fulfilled, 3);
+	ck_assert_int_eq(figures_of(stage, 4).checks, 3);
+	for (uint32_t i = 0; i < 5; i++)
+		ck_assert(i == 1 || figures_of(stage, i).matches == 0);
+	stage_free(stage);
+}
+END_TEST
+
 // --- timers ----------------------------------------------------------------------------------------------------------
 
 static bool pass_fulfils(struct stage *stage, uint32_t event)
@@ -1256,6 +1288,7 @@ int main(void)
 		{"reaching", test_any_stops_at_the_first_that_is},
 		{"reaching", test_why_not_reached},
 		{"reaching", test_not_evaluable},
+		{"reaching", test_matches_are_where_images_were_found},
 		{"timers", test_timer_is_reached_after_its_end},
 		{"timers", test_all_event_keeps_a_reached_timer},
 		{"timers", test_any_event_restarts_only_the_deciding_timer},

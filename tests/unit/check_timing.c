@@ -349,6 +349,37 @@ START_TEST(test_zero_durations)
 }
 END_TEST
 
+START_TEST(test_matches)
+{
+	struct maker *maker = two_events();
+	struct timing *timing = new_timing(maker);
+	struct condition_figures f;
+
+	timing_condition_figures(timing, 0, &f);
+	ck_assert_int_eq(f.matches, 0);
+	timing_match(timing, 0, (struct rect){10, 20, 30, 40}, 100, 80);
+	timing_match(timing, 0, (struct rect){11, 18, 31, 38}, 100, 80);
+	timing_match(timing, 0, (struct rect){9, 19, 29, 39}, 100, 80);
+	timing_condition_figures(timing, 0, &f);
+	ck_assert_int_eq(f.matches, 3);
+	ck_assert(f.match_bounds.left == 9 && f.match_bounds.top == 18 && f.match_bounds.right == 31 &&
+		  f.match_bounds.bottom == 40);
+	ck_assert(f.match_width == 100 && f.match_height == 80);
+
+	// places on frames of another size mean something else
+	timing_match(timing, 0, (struct rect){50, 50, 70, 70}, 200, 160);
+	timing_condition_figures(timing, 0, &f);
+	ck_assert_int_eq(f.matches, 1);
+	ck_assert(f.match_bounds.left == 50 && f.match_bounds.top == 50 && f.match_bounds.right == 70 &&
+		  f.match_bounds.bottom == 70);
+	ck_assert(f.match_width == 200 && f.match_height == 160);
+	timing_condition_figures(timing, 1, &f);
+	ck_assert_int_eq(f.matches, 0);
+	timing_free(timing);
+	maker_free(maker);
+}
+END_TEST
+
 START_TEST(test_clock_pair)
 {
 	struct maker *maker = two_events();
@@ -570,6 +601,7 @@ START_TEST(test_closing_message)
 		timing_pass_end(timing, true);
 	}
 	timing_not_evaluable(timing, 0, 5, 5);
+	timing_match(timing, 0, (struct rect){-1, 2, 33, 44}, 1280, 720);
 	timing_event_not_reached(timing, 1, NOT_REACHED_DISABLED);
 	timing_event_not_reached(timing, 1, NOT_REACHED_COOLING_DOWN);
 	timing_occurrence(timing, 0, 11, 22, 33, timing_start_ns(timing) + 44);
@@ -591,6 +623,10 @@ START_TEST(test_closing_message)
 	ck_assert_int_eq(detail->condition_id, 300);
 	ck_assert_int_eq(detail->max_pass, 4);
 	ck_assert_int_eq(detail->not_evaluable_count, 1);
+	ck_assert_int_eq(detail->match_count, 1);
+	ck_assert(detail->match_left == -1 && detail->match_top == 2 && detail->match_right == 33 &&
+		  detail->match_bottom == 44);
+	ck_assert(detail->match_frame_width == 1280 && detail->match_frame_height == 720);
 	ck_assert_str_eq(detail->not_evaluable_why, "its area [0, 0, 10, 10] is not inside the frame of 5x5 px");
 	ck_assert_int_eq(detail->histogram->first_bucket, (int32_t)histogram_slot(100) - 1);
 	ck_assert_uint_eq(detail->histogram->n_buckets, histogram_slot(400) - histogram_slot(100) + 1);
@@ -600,6 +636,7 @@ START_TEST(test_closing_message)
 	detail = message->condition_details->conditions[0];
 	ck_assert_int_eq(detail->short_circuited_count, 4);
 	ck_assert(!detail->has_max_pass && !detail->has_max_at_ns && !detail->not_evaluable_why);
+	ck_assert(detail->match_count == 0 && !detail->has_match_left && !detail->has_match_frame_height);
 	ck_assert_uint_eq(detail->histogram->n_buckets, 0);
 	ck_assert_int_eq(message->condition_profile->conditions[0]->check_count, 0);
 	ck_assert_int_eq(message->condition_profile->conditions[0]->min_duration_ns, 0);
@@ -630,6 +667,7 @@ START_TEST(test_overview)
 	struct timing *timing = new_timing(maker);
 	struct progress progress = {.frames = 7, .missed = 3, .frame_width = 64, .frame_height = 48};
 	struct overview_facts facts = {.session_id = 12,
+				       .period_ns = 100 * NSEC_PER_MSEC,
 				       .state = CONDPROF__SESSION_STATE__FINISHED,
 				       .ended = true,
 				       .ending = {CONDPROF__END_REASON__REASON_PASSES, 0, ""},
@@ -684,6 +722,7 @@ START_TEST(test_overview)
 	ck_assert_int_eq(o->time->other_ns, 12);
 	ck_assert_int_eq(o->time->duration_ns, o->time->processing_ns + o->time->limiter_wait_ns + o->time->other_ns);
 	ck_assert_int_eq(o->lateness->buckets[0], 4);
+	ck_assert_int_eq(o->period_ns, 100 * NSEC_PER_MSEC);
 	condprof__debug_report_overview__free_unpacked(o, NULL);
 	timing_free(timing);
 	maker_free(maker);
@@ -734,6 +773,7 @@ START_TEST(test_reserve_is_enough)
 			check_of(timing, 0, (int64_t)exp2(bucket / 8.0), INT64_MAX, true, true);
 	}
 	timing_not_evaluable(timing, 0, INT_MAX, INT_MAX);
+	timing_match(timing, 0, (struct rect){INT_MIN, INT_MIN, INT_MAX, INT_MAX}, INT_MAX, INT_MAX);
 	message = closing_message(maker, timing); // asserts that it fits
 	ck_assert_uint_gt(message->condition_details->conditions[2]->histogram->n_buckets, 280);
 	condprof__debug_report_message__free_unpacked(message, NULL);
@@ -765,6 +805,8 @@ static void *write_figures(void *argument)
 			timing_check_end(writing->timing, condition, begin, pass, random >> 63, false);
 			writing->checks++;
 		}
+		timing_match(writing->timing, 0, (struct rect){-(int)(pass & 0xff), 0, (int)(pass & 0xff), 9}, 64,
+			     48 + (int)(pass >> 8 & 1));
 		timing_occurrence(writing->timing, 0, 1, 2, 3, timing_start_ns(writing->timing) + pass);
 		timing_pass_end(writing->timing, true);
 	}
@@ -796,6 +838,8 @@ START_TEST(test_snapshots_while_writing)
 			ck_assert_int_le(f.total_ns, f.checks * f.max_ns);
 			ck_assert(f.squares_ns2 >= (double)f.max_ns * (double)f.max_ns * (1 - 1e-12));
 		}
+		ck_assert_int_eq(f.match_bounds.left, -f.match_bounds.right);
+		ck_assert_int_le(f.match_bounds.right + 1, f.matches > 0 ? 256 : 1);
 		timing_event_figures(writing.timing, 0, &e);
 		ck_assert_int_eq(e.detecting_ns, e.fulfilled);
 		ck_assert_int_eq(e.acting_ns, 3 * e.fulfilled);
@@ -837,6 +881,7 @@ int main(void)
 	tcase_add_test(tcase, test_squares_do_not_drift);
 	tcase_add_test(tcase, test_max_tells_the_first_time);
 	tcase_add_test(tcase, test_zero_durations);
+	tcase_add_test(tcase, test_matches);
 	tcase_add_test(tcase, test_clock_pair);
 	tcase_add_test(tcase, test_second_session_inherits_nothing);
 	tcase_add_test(tcase, test_sites);
