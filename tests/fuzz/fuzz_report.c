@@ -24,7 +24,7 @@ static int report_fd = -1;
 
 static void remove_folder(void)
 {
-	static const char *const rest[] = {"reports/1", "reports", "lock", ""};
+	static const char *const rest[] = {"reports/1", "reports", "lock", "ids", "ids.tmp", ""};
 	char path[sizeof(state_folder) + 32];
 
 	store_close(store);
