@@ -189,6 +189,15 @@ enum exit_code client_render_done(const struct client *client, struct render *re
 	return r < 0 ? client_fail(client, EXIT_FAILED, "can't write to standard output: %s", strerror(-r)) : EXIT_DONE;
 }
 
+enum exit_code client_number_option(const struct client *client, const char *name, int64_t *ret)
+{
+	const char *text = client_option(client, name);
+
+	if (text && count_parse(text, 1, ret) < 0)
+		return client_fail(client, EXIT_USAGE, "%s %s: a whole number from 1 up is needed", name, text);
+	return EXIT_DONE;
+}
+
 enum exit_code client_session_argument(const struct client *client, int index, int64_t *ret)
 {
 	const char *text = client->arguments[index];

@@ -96,6 +96,9 @@ enum exit_code client_render_done(const struct client *client, struct render *re
 /// Columns of the terminal behind `fd`: $COLUMNS where it is a number, else what the terminal says, else 80.
 int client_terminal_width(int fd);
 
+/// An option's whole number from 1 up; *ret stays as it is without the option. @return EXIT_DONE; EXIT_USAGE (printed)
+enum exit_code client_number_option(const struct client *client, const char *name, int64_t *ret);
+
 /// A session's id as argument `index`. @return EXIT_DONE; EXIT_USAGE (printed)
 enum exit_code client_session_argument(const struct client *client, int index, int64_t *ret);
 

@@ -5,26 +5,22 @@
 #include "config.h"
 
 #include "client/commands.h"
-#include "client/fetch.h"
 #include "client/quantity.h"
+#include "client/reports.h"
 #include "client/spool.h"
 #include "client/view/report.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /// What the command line asks for.
 struct report_command {
 	enum view_kind view;
 	struct view_options options;
 	struct report_query query;
-	const char *folder; ///< NULL: of the daemon
-	int64_t session;    ///< 0: the one started last
+	struct chosen_report chosen;
 	struct view_filter *filters;
 	const struct report_event **events;
-	struct connection *connection;
 };
 
 static void command_clear(struct report_command *command)
@@ -32,7 +28,7 @@ static void command_clear(struct report_command *command)
 	free(command->filters);
 	free(command->events);
 	free(command->query.event_ids);
-	command->connection = connection_close(command->connection);
+	chosen_report_clear(&command->chosen);
 }
 
 /// The index of `word` among `names`, or -1 after saying what is wrong.
@@ -61,15 +57,6 @@ static enum exit_code take_time(const struct client *client, const char *name, i
 	if (text && duration_parse(text, ret_ns) < 0)
 		return client_fail(client, EXIT_USAGE, "%s %s: a time with its unit is needed, as in 90s or 500ms",
 				   name, text);
-	return EXIT_DONE;
-}
-
-static enum exit_code take_number(const struct client *client, const char *name, int64_t *ret)
-{
-	const char *text = client_option(client, name);
-
-	if (text && count_parse(text, 1, ret) < 0)
-		return client_fail(client, EXIT_USAGE, "%s %s: a whole number from 1 up is needed", name, text);
 	return EXIT_DONE;
 }
 
@@ -172,7 +159,7 @@ static enum exit_code take_options(const struct client *client, struct report_co
 
 	command->query = (struct report_query)REPORT_QUERY_ALL;
 	if (code == EXIT_DONE)
-		code = take_number(client, "--top", &command->options.top);
+		code = client_number_option(client, "--top", &command->options.top);
 	if (code == EXIT_DONE)
 		code = take_filters(client, command);
 	if (code == EXIT_DONE)
@@ -180,76 +167,8 @@ static enum exit_code take_options(const struct client *client, struct report_co
 	if (code == EXIT_DONE)
 		code = take_time(client, "--until", &command->query.until_ns);
 	if (code == EXIT_DONE)
-		code = take_number(client, "--limit", &command->query.last);
+		code = client_number_option(client, "--limit", &command->query.last);
 	return code;
-}
-
-static bool is_number(const char *text)
-{
-	return *text && text[strspn(text, "0123456789")] == 0;
-}
-
-/// An id, "latest", or a folder: what is written like a number is never a folder (./12 is).
-static enum exit_code take_which(struct client *client, struct report_command *command)
-{
-	const char *text = client->n_arguments > 0 ? client->arguments[0] : "latest";
-	struct stat info;
-
-	if (is_number(text))
-		return client_session_argument(client, 0, &command->session);
-	if (strcmp(text, "latest") == 0)
-		return EXIT_DONE;
-	if (!strchr(text, '/') && stat(text, &info) < 0)
-		return client_fail(client, EXIT_NOT_FOUND,
-				   "%s is neither a session's id, nor latest, nor a report's folder", text);
-	command->folder = text;
-	return EXIT_DONE;
-}
-
-/// A folder that may not be read is a failure: it was nobody of ours who denied it.
-static enum exit_code source_failed(const struct client *client, const struct report_command *command, int r,
-				    const struct error *error)
-{
-	return client_fail_error(client, command->folder && r == -EACCES ? -EIO : r, error);
-}
-
-static enum exit_code open_source(const struct client *client, struct report_command *command,
-				  const struct report_query *query, struct report_source **ret)
-{
-	struct error error = {0};
-	int r;
-
-	if (!command->folder && !command->connection) {
-		enum exit_code code = client_connect(client, &command->connection);
-
-		if (code != EXIT_DONE)
-			return code;
-	}
-	r = command->folder ? report_source_folder(command->folder, query, ret, &error)
-			    : report_source_daemon(command->connection, command->session, query, ret, &error);
-	return r < 0 ? source_failed(client, command, r, &error) : EXIT_DONE;
-}
-
-static enum exit_code load(const struct client *client, struct report_command *command, struct report **ret)
-{
-	struct report_source *source CLEANUP(report_source_cleanup) = NULL;
-	struct error error = {0};
-	enum exit_code code = open_source(client, command, &(struct report_query)REPORT_QUERY_ALL, &source);
-
-	if (code != EXIT_DONE)
-		return code;
-	int r = report_load(source, ret, &error);
-	if (r < 0)
-		return source_failed(client, command, r, &error);
-	if (!command->folder) {
-		// "latest" may be another one by the time the occurrences are asked for.
-		command->session = report_source_daemon_session(source);
-		if (!(*ret)->session.has_id) {
-			(*ret)->session.has_id = command->session > 0;
-			(*ret)->session.id = command->session;
-		}
-	}
-	return EXIT_DONE;
 }
 
 static enum exit_code unknown_event(const struct client *client, const struct report *report, const char *name)
@@ -299,10 +218,10 @@ static enum exit_code open_occurrences(const struct client *client, struct repor
 	struct error error = {0};
 
 	command->query.messages = true;
-	enum exit_code code = open_source(client, command, &command->query, &source);
+	enum exit_code code = chosen_report_open(client, &command->chosen, &command->query, &source);
 	if (code != EXIT_DONE)
 		return code;
-	int r = command->folder ? 0 : report_source_spool(TAKE_POINTER(source), &source, &error);
+	int r = command->chosen.folder ? 0 : report_source_spool(TAKE_POINTER(source), &source, &error);
 	if (r < 0)
 		return client_fail_error(client, r, &error);
 	*ret = source;
@@ -353,7 +272,7 @@ static enum exit_code show(const struct client *client, struct report_command *c
 		r = show_occurrences(render, report, &command->query, source, &error);
 	view_report_end(render, report);
 	code = client_render_done(client, render);
-	return r < 0 ? source_failed(client, command, r, &error) : code;
+	return r < 0 ? chosen_report_failed(client, &command->chosen, r, &error) : code;
 }
 
 enum exit_code cmd_report(struct client *client)
@@ -363,9 +282,10 @@ enum exit_code cmd_report(struct client *client)
 	enum exit_code code = take_options(client, &command);
 
 	if (code == EXIT_DONE)
-		code = take_which(client, &command);
+		code = choose_report(client, client->n_arguments > 0 ? client->arguments[0] : "latest",
+				     &command.chosen);
 	if (code == EXIT_DONE)
-		code = load(client, &command, &report);
+		code = chosen_report_load(client, &command.chosen, &report);
 	if (code == EXIT_DONE)
 		code = take_events(client, &command, report);
 	return code == EXIT_DONE ? show(client, &command, report) : code;
