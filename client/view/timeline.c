@@ -67,7 +67,7 @@ static const struct table nested_tables[NESTED] = {
 
 static const struct field columns[] = {
 	{.name = "at_ns", .title = "At", .number = true, .width = 12},
-	{.name = "since_previous_ns", .title = "After", .number = true, .width = 13, .plus = true},
+	{.title = "After", .number = true, .width = 13, .plus = true},
 	{.name = "event", .title = "Event", .width = 24},
 	{.name = "event_id"},
 	{.name = "pass", .title = "Pass", .number = true, .width = 7},
