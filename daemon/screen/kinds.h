@@ -5,6 +5,7 @@
 
 #include "daemon/screen/screen.h"
 
+extern const struct screen_ops fb_screen_ops;     ///< fb.c
 extern const struct screen_ops replay_screen_ops; ///< replay.c
 extern const struct screen_ops x11_screen_ops;    ///< x11.c, where it is built
 

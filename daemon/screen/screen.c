@@ -11,7 +11,7 @@
 
 static struct uri_kinds kinds = {
 	.noun = "screen",
-	.examples = "x11:DISPLAY (as x11::0) or replay:DIR",
+	.examples = "x11:DISPLAY (as x11::0), fb:/dev/fb0 or replay:DIR",
 	.rows =
 		{
 			{"replay", &replay_screen_ops, NULL},
@@ -20,7 +20,7 @@ static struct uri_kinds kinds = {
 #else
 			{"x11", NULL, "is not built into this condprofd: configure it with --with-x11"},
 #endif
-			{"fb", NULL, LATER},
+			{"fb", &fb_screen_ops, NULL},
 			{"vnc", NULL, LATER},
 			{"wayland", NULL, LATER},
 		},

@@ -12,7 +12,7 @@
 #include "daemon/screen/kinds.h"
 #include "daemon/screen/wait.h"
 #include "daemon/screen/x11_connect.h"
-#include "daemon/screen/x11_format.h"
+#include "daemon/screen/pixels.h"
 #include "proto/limits.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ struct courier {
 struct x11_screen {
 	struct screen screen;
 	struct x11_link link;
-	struct x11_format format;
+	struct pixels format;
 	int width, height; // px, the root window's, as far as events were read
 	bool shared;       // by shared memory
 	xcb_shm_seg_t segment;
@@ -68,7 +68,7 @@ static enum screen_status fail(struct x11_screen *x11, const char *what)
 
 static size_t picture_bytes(const struct x11_screen *x11, int width, int height)
 {
-	return (size_t)x11_format_stride(&x11->format, width) * (size_t)height;
+	return (size_t)pixels_stride(&x11->format, width) * (size_t)height;
 }
 
 // --- shared memory --------------------------------------------------------------------------------------------------
@@ -364,7 +364,7 @@ static enum screen_status convert(struct x11_screen *x11, const uint8_t *pixels)
 		if (picture_new(x11->screen.width, x11->screen.height, &x11->converted) < 0)
 			return fail(x11, "no memory for a picture of the screen");
 	}
-	x11_format_convert(&x11->format, pixels, x11->converted);
+	pixels_convert(&x11->format, pixels, pixels_stride(&x11->format, x11->screen.width), x11->converted);
 	return SCREEN_OK;
 }
 
@@ -380,7 +380,7 @@ static enum screen_status x11_get(struct screen *screen, const struct screen_wai
 	screen->height = x11->pending_height;
 	const uint8_t *pixels = x11->shared ? x11->memory : xcb_get_image_data(x11->reply);
 	struct picture_view view = {pixels, screen->width, screen->height,
-				    x11_format_stride(&x11->format, screen->width)};
+				    pixels_stride(&x11->format, screen->width)};
 	if (!x11->format.direct) {
 		status = convert(x11, pixels);
 		if (status != SCREEN_OK)
@@ -455,7 +455,7 @@ static int init_format(struct x11_screen *x11, struct error *error)
 
 	if (format && visual &&
 	    (visual->_class == XCB_VISUAL_CLASS_TRUE_COLOR || visual->_class == XCB_VISUAL_CLASS_DIRECT_COLOR))
-		r = x11_format_init(&x11->format, format->bits_per_pixel, format->scanline_pad, big_endian,
+		r = pixels_init(&x11->format, format->bits_per_pixel, format->scanline_pad, big_endian,
 				    visual->red_mask, visual->green_mask, visual->blue_mask);
 	if (r < 0)
 		return error_set(error, CONDPROF__CODE__SCREEN_FAILED, ENOTSUP,

@@ -60,6 +60,9 @@ static const struct uri_case screen_uris[] = {
 	{"replay:/tmp?step=pass&fps=3", -EINVAL, BAD, "exclude each other"},
 	{"replay:/tmp?clock=real", -EINVAL, BAD, "clock can only be"},
 	{"replay:/tmp?clock=virtual", -ENOTSUP, NOT_HAD, "not supported yet"},
+	{"fb:", 0, 0, NULL},
+	{"fb:/dev/fb1", 0, 0, NULL},
+	{"fb:0", -EINVAL, BAD, "write fb:/dev/fb0"},
 	{"vnc:host", -ENOTSUP, NOT_HAD, "screen \"vnc:\" is not supported yet"},
 	{"wayland:", -ENOTSUP, NOT_HAD, "screen \"wayland:\" is not supported yet"},
 };

@@ -2,9 +2,9 @@
 // What of the screen x11: needs no X server: names, X authority files, pixel formats, and peers that are no X server.
 #include "config.h"
 
+#include "daemon/screen/pixels.h"
 #include "daemon/screen/screen.h"
 #include "daemon/screen/wait.h"
-#include "daemon/screen/x11_format.h"
 #include "daemon/screen/xauthority.h"
 #include "tests/support/unit.h"
 
@@ -141,35 +141,35 @@ START_TEST(test_format)
 	static const uint8_t packed[] = {1, 2, 3, 4, 5, 6, 0, 0, 7, 8, 9, 10, 11, 12, 0, 0};
 	static const uint8_t swapped[] = {0, 0x11, 0x22, 0x33, 0, 0x44, 0x55, 0x66};
 	static const uint8_t words[] = {0xf8, 0x00, 0x07, 0xe0, 0x00, 0x1f, 0, 0};
-	static struct x11_format format;
+	static struct pixels format;
 	struct picture *picture;
 
 	ck_assert_int_eq(picture_new(2, 2, &picture), 0);
-	ck_assert_int_eq(x11_format_init(&format, 24, 32, false, 0xff0000, 0xff00, 0xff), 0);
-	ck_assert_int_eq(x11_format_stride(&format, 2), 8);
-	x11_format_convert(&format, packed, picture);
+	ck_assert_int_eq(pixels_init(&format, 24, 32, false, 0xff0000, 0xff00, 0xff), 0);
+	ck_assert_int_eq(pixels_stride(&format, 2), 8);
+	pixels_convert(&format, packed, pixels_stride(&format, picture->width), picture);
 	ck_assert(picture->pixels[0] == 1 && picture->pixels[2] == 3 && picture->pixels[4] == 4);
 	ck_assert(picture->pixels[picture->stride] == 7 && picture->pixels[picture->stride + 6] == 12);
 	picture_free(picture);
 	ck_assert_int_eq(picture_new(2, 1, &picture), 0);
-	ck_assert_int_eq(x11_format_init(&format, 32, 32, true, 0xff0000, 0xff00, 0xff), 0);
+	ck_assert_int_eq(pixels_init(&format, 32, 32, true, 0xff0000, 0xff00, 0xff), 0);
 	ck_assert(!format.direct);
-	x11_format_convert(&format, swapped, picture);
+	pixels_convert(&format, swapped, pixels_stride(&format, picture->width), picture);
 	ck_assert(picture->pixels[0] == 0x33 && picture->pixels[1] == 0x22 && picture->pixels[2] == 0x11);
 	ck_assert(picture->pixels[4] == 0x66 && picture->pixels[6] == 0x44);
 	picture_free(picture);
 	ck_assert_int_eq(picture_new(3, 1, &picture), 0);
-	ck_assert_int_eq(x11_format_init(&format, 16, 32, true, 0xf800, 0x7e0, 0x1f), 0);
-	ck_assert_int_eq(x11_format_stride(&format, 3), 8);
-	x11_format_convert(&format, words, picture);
+	ck_assert_int_eq(pixels_init(&format, 16, 32, true, 0xf800, 0x7e0, 0x1f), 0);
+	ck_assert_int_eq(pixels_stride(&format, 3), 8);
+	pixels_convert(&format, words, pixels_stride(&format, picture->width), picture);
 	ck_assert(picture->pixels[2] == 255 && picture->pixels[1] == 0 && picture->pixels[5] == 255);
 	ck_assert(picture->pixels[8] == 255 && picture->pixels[10] == 0);
 	picture_free(picture);
-	ck_assert_int_eq(x11_format_init(&format, 8, 32, false, 0xe0, 0x1c, 0x3), -ENOTSUP);
-	ck_assert_int_eq(x11_format_init(&format, 32, 32, false, 0, 0, 0), -ENOTSUP);
-	ck_assert_int_eq(x11_format_init(&format, 32, 32, false, 0xf0f000, 0xf00, 0xff), -ENOTSUP);
-	ck_assert_int_eq(x11_format_init(&format, 16, 32, false, 0xff0000, 0xff00, 0xff), -ENOTSUP);
-	ck_assert_int_eq(x11_format_init(&format, 32, 32, false, 0xfff00000, 0xffc00, 0x3ff), -ENOTSUP);
+	ck_assert_int_eq(pixels_init(&format, 8, 32, false, 0xe0, 0x1c, 0x3), -ENOTSUP);
+	ck_assert_int_eq(pixels_init(&format, 32, 32, false, 0, 0, 0), -ENOTSUP);
+	ck_assert_int_eq(pixels_init(&format, 32, 32, false, 0xf0f000, 0xf00, 0xff), -ENOTSUP);
+	ck_assert_int_eq(pixels_init(&format, 16, 32, false, 0xff0000, 0xff00, 0xff), -ENOTSUP);
+	ck_assert_int_eq(pixels_init(&format, 32, 32, false, 0xfff00000, 0xffc00, 0x3ff), -ENOTSUP);
 }
 END_TEST
 

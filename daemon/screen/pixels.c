@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "config.h"
 
-#include "daemon/screen/x11_format.h"
+#include "daemon/screen/pixels.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
 
-static int init_channel(struct x11_format *format, size_t index, uint32_t mask)
+static int init_channel(struct pixels *format, size_t index, uint32_t mask)
 {
 	if (mask == 0)
 		return -ENOTSUP;
 	unsigned shift = (unsigned)__builtin_ctz(mask);
 	uint32_t top = mask >> shift;
-	if (top >= 1U << X11_CHANNEL_BITS_MAX || (top & (top + 1)) != 0)
+	if (top >= 1U << PIXEL_CHANNEL_BITS_MAX || (top & (top + 1)) != 0)
 		return -ENOTSUP; // too wide, or with a hole
 	format->channels[index].mask = mask;
 	format->channels[index].shift = shift;
@@ -22,24 +22,24 @@ static int init_channel(struct x11_format *format, size_t index, uint32_t mask)
 	return 0;
 }
 
-static inline uint32_t convert_pixel(const struct x11_channel *blue, const struct x11_channel *green,
-				     const struct x11_channel *red, uint32_t pixel)
+static inline uint32_t convert_pixel(const struct pixel_channel *blue, const struct pixel_channel *green,
+				     const struct pixel_channel *red, uint32_t pixel)
 {
 	return (uint32_t)blue->value[(pixel & blue->mask) >> blue->shift] |
 	       (uint32_t)green->value[(pixel & green->mask) >> green->shift] << 8 |
 	       (uint32_t)red->value[(pixel & red->mask) >> red->shift] << 16 | 0xff000000U;
 }
 
-static void init_words(struct x11_format *format)
+static void init_words(struct pixels *format)
 {
-	const struct x11_channel *channels = format->channels;
+	const struct pixel_channel *channels = format->channels;
 
 	for (uint32_t word = 0; word < ARRAY_SIZE(format->words); word++)
 		format->words[word] = convert_pixel(&channels[0], &channels[1], &channels[2], word);
 }
 
-int x11_format_init(struct x11_format *format, int bits_per_pixel, int pad_bits, bool big_endian, uint32_t red_mask,
-		    uint32_t green_mask, uint32_t blue_mask)
+int pixels_init(struct pixels *format, int bits_per_pixel, int pad_bits, bool big_endian, uint32_t red_mask,
+		uint32_t green_mask, uint32_t blue_mask)
 {
 	uint32_t all = red_mask | green_mask | blue_mask;
 	bool known = bits_per_pixel == 16 || bits_per_pixel == 24 || bits_per_pixel == 32;
@@ -63,7 +63,7 @@ int x11_format_init(struct x11_format *format, int bits_per_pixel, int pad_bits,
 	return r;
 }
 
-ptrdiff_t x11_format_stride(const struct x11_format *format, int width)
+ptrdiff_t pixels_stride(const struct pixels *format, int width)
 {
 	ptrdiff_t bits = (ptrdiff_t)width * format->bits_per_pixel;
 
@@ -91,11 +91,11 @@ static inline uint32_t load(int bytes, bool big_endian, const uint8_t *pixel)
 	return big_endian ? be32toh(word) : le32toh(word);
 }
 
-static inline void convert_row(const struct x11_format *format, int bytes, bool big_endian, const uint8_t *from,
+static inline void convert_row(const struct pixels *format, int bytes, bool big_endian, const uint8_t *from,
 			       uint8_t *to, int width)
 {
-	const struct x11_channel *blue = &format->channels[0], *green = &format->channels[1],
-				 *red = &format->channels[2];
+	const struct pixel_channel *blue = &format->channels[0], *green = &format->channels[1],
+				   *red = &format->channels[2];
 
 	for (int x = 0; x < width; x++, from += bytes, to += 4) {
 		uint32_t pixel = load(bytes, big_endian, from);
@@ -104,23 +104,33 @@ static inline void convert_row(const struct x11_format *format, int bytes, bool 
 	}
 }
 
-void x11_format_convert(const struct x11_format *format, const uint8_t *pixels, struct picture *picture)
+static void convert(const struct pixels *format, const uint8_t *from, uint8_t *to, int width)
 {
-	ptrdiff_t stride = x11_format_stride(format, picture->width);
-	int bytes = format->bits_per_pixel / 8, width = picture->width;
+	switch (format->bits_per_pixel) {
+	case 16:
+		format->big_endian ? convert_row(format, 2, true, from, to, width)
+				   : convert_row(format, 2, false, from, to, width);
+		break;
+	case 24:
+		format->big_endian ? convert_row(format, 3, true, from, to, width)
+				   : convert_row(format, 3, false, from, to, width);
+		break;
+	default:
+		format->big_endian ? convert_row(format, 4, true, from, to, width)
+				   : convert_row(format, 4, false, from, to, width);
+		break;
+	}
+}
 
+void pixels_convert(const struct pixels *format, const uint8_t *rows, ptrdiff_t stride, struct picture *picture)
+{
 	for (int y = 0; y < picture->height; y++) {
-		const uint8_t *from = pixels + y * stride;
+		const uint8_t *from = rows + y * stride;
 		uint8_t *to = picture->pixels + y * picture->stride;
 
-		if (bytes == 2)
-			format->big_endian ? convert_row(format, 2, true, from, to, width)
-					   : convert_row(format, 2, false, from, to, width);
-		else if (bytes == 3)
-			format->big_endian ? convert_row(format, 3, true, from, to, width)
-					   : convert_row(format, 3, false, from, to, width);
+		if (format->direct)
+			memcpy(to, from, (size_t)picture->width * 4);
 		else
-			format->big_endian ? convert_row(format, 4, true, from, to, width)
-					   : convert_row(format, 4, false, from, to, width);
+			convert(format, from, to, picture->width);
 	}
 }
