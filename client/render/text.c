@@ -401,17 +401,10 @@ static bool leave_column_out(const struct grid *grid, int *widths)
 	return true;
 }
 
-/// Widths of the columns, -1: left out.
-static void fit(const struct grid *grid, int limit, int *widths)
+/// Widths of the columns, -1: left out. @param natural what they would like to have
+static void fit_widths(const struct grid *grid, int limit, const int *natural, int *widths)
 {
-	int natural[COLUMNS_MAX];
-
-	for (size_t i = 0; i < grid->n_columns; i++) {
-		natural[i] = text_width(grid->columns[i]->title);
-		for (size_t row = 0; row < grid->n_rows; row++)
-			natural[i] = MAX(natural[i], grid->items[row * grid->n_columns + i].width);
-		widths[i] = natural[i];
-	}
+	memcpy(widths, natural, grid->n_columns * sizeof(*widths));
 	if (limit <= 0)
 		return;
 	while (narrow_names(grid, widths, COLUMN_ROOMY, total_width(grid, widths) - limit) > 0) {
@@ -422,6 +415,28 @@ static void fit(const struct grid *grid, int limit, int *widths)
 		for (size_t i = 0; i < grid->n_columns; i++)
 			widths[i] = widths[i] < 0 ? -1 : natural[i]; // names may have their room back
 	}
+}
+
+static void fit(const struct grid *grid, int limit, int *widths)
+{
+	int natural[COLUMNS_MAX];
+
+	for (size_t i = 0; i < grid->n_columns; i++) {
+		natural[i] = text_width(grid->columns[i]->title);
+		for (size_t row = 0; row < grid->n_rows; row++)
+			natural[i] = MAX(natural[i], grid->items[row * grid->n_columns + i].width);
+	}
+	fit_widths(grid, limit, natural, widths);
+}
+
+/// A stream's rows are not known before they come: its columns say what they mostly need.
+static void fit_stream(const struct grid *grid, int limit, int *widths)
+{
+	int natural[COLUMNS_MAX];
+
+	for (size_t i = 0; i < grid->n_columns; i++)
+		natural[i] = MAX(grid->columns[i]->width, text_width(grid->columns[i]->title));
+	fit_widths(grid, limit, natural, widths);
 }
 
 /// One cell, padded; the row's last one isn't.
@@ -502,24 +517,50 @@ static void print_grid(struct render *render)
 }
 
 /// A row's own table: no header, titles before the values that need one, what is null left out.
+static int title_room(const struct field *column)
+{
+	return *column->title ? text_width(column->title) + 1 : 0;
+}
+
+/// Widths of a nested table's columns. On a terminal its names give way, and are cut here.
+static void fit_nested(struct render *render, struct grid *grid, int *widths)
+{
+	int excess = NESTED_INDENT - COLUMN_GAP - render->style.width;
+
+	for (size_t i = 0; i < grid->n_columns; i++) {
+		widths[i] = 0;
+		for (size_t row = 0; row < grid->n_rows; row++)
+			widths[i] = MAX(widths[i], grid->items[row * grid->n_columns + i].width);
+		excess += widths[i] ? title_room(grid->columns[i]) + widths[i] + COLUMN_GAP : 0;
+	}
+	if (!render->style.width || excess <= 0)
+		return;
+	narrow_names(grid, widths, COLUMN_NARROW, excess);
+	for (size_t i = 0; i < grid->n_rows * grid->n_columns; i++) {
+		struct item *item = &grid->items[i];
+
+		if (item->width > widths[i % grid->n_columns]) {
+			text_cut(item->text, widths[i % grid->n_columns], cut_mark(render));
+			item->width = text_width(item->text);
+		}
+	}
+}
+
 static void print_nested(struct render *render)
 {
 	struct grid *grid = &text(render)->grid;
-	int widths[COLUMNS_MAX] = {0};
+	int widths[COLUMNS_MAX];
 
-	for (size_t i = 0; i < grid->n_columns; i++)
-		for (size_t row = 0; row < grid->n_rows; row++)
-			widths[i] = MAX(widths[i], grid->items[row * grid->n_columns + i].width);
+	fit_nested(render, grid, widths);
 	for (size_t row = 0; row < grid->n_rows; row++) {
 		int pending = NESTED_INDENT;
 
 		for (size_t i = 0; i < grid->n_columns; i++) {
 			const struct item *item = &grid->items[row * grid->n_columns + i];
 			const char *title = grid->columns[i]->title;
-			int title_width = text_width(title) + (*title ? 1 : 0);
 
 			if (item->null || !*item->text) {
-				pending += title_width + widths[i] + COLUMN_GAP;
+				pending += widths[i] ? title_room(grid->columns[i]) + widths[i] + COLUMN_GAP : 0;
 				continue;
 			}
 			print_spaces(render, pending);
@@ -562,9 +603,8 @@ static void stream_row(struct render *render, const struct table *table, const s
 	struct text_render *self = text(render);
 
 	grid_begin(&self->grid, table);
-	for (size_t i = 0; i < self->grid.n_columns; i++)
-		self->stream_widths[i] = MAX(self->grid.columns[i]->width, text_width(self->grid.columns[i]->title));
 	if (render_scope(render)->rows == 0) {
+		fit_stream(&self->grid, render->style.width, self->stream_widths);
 		begin_table(render, table);
 		print_header(render, &self->grid, self->stream_widths);
 	}
@@ -593,7 +633,10 @@ static void text_table_close(struct render *render, const struct table *table)
 	} else if (render_scope(render)->rows == 0) {
 		if (table->empty)
 			text_say(render, table->empty, false);
-	} else if (!table->stream) {
+	} else if (table->stream) {
+		grid_begin(&self->grid, table);
+		say_left_out(render, &self->grid, self->stream_widths);
+	} else {
 		begin_table(render, table);
 		print_grid(render);
 	}

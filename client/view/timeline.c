@@ -66,14 +66,14 @@ static const struct table nested_tables[NESTED] = {
 };
 
 static const struct field columns[] = {
-	{.name = "at_ns", .title = "At", .number = true, .width = 12},
-	{.title = "After", .number = true, .width = 13, .plus = true},
+	{.name = "at_ns", .title = "At", .number = true, .width = 15},
+	{.title = "After", .number = true, .width = 14, .spare = 4, .plus = true},
 	{.name = "event", .title = "Event", .width = 24},
 	{.name = "event_id"},
-	{.name = "pass", .title = "Pass", .number = true, .width = 7},
-	{.name = "detecting_ns", .title = "Detecting", .number = true, .width = 11},
-	{.name = "checking_ns", .title = "Checking", .number = true, .width = 9},
-	{.name = "acting_ns", .title = "Acting", .number = true, .width = 9},
+	{.name = "pass", .title = "Pass", .number = true, .width = 7, .spare = 3},
+	{.name = "detecting_ns", .title = "Detecting", .number = true, .width = 13},
+	{.name = "checking_ns", .title = "Checking", .number = true, .width = 9, .spare = 2},
+	{.name = "acting_ns", .title = "Acting", .number = true, .width = 9, .spare = 1},
 };
 static const struct table table = {
 	.field = {.name = "occurrences", .title = ""},

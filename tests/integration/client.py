@@ -358,7 +358,7 @@ def test_colour_on_a_terminal_only():
 
 def test_nothing_is_wider_than_the_terminal():
     for shape in ('finished', 'hostile'):
-        for view in ('overview', 'conditions', 'events'):
+        for view in ('overview', 'conditions', 'events', 'timeline'):
             for columns in (60, 80, 100, 200):
                 _, shown = on_terminal('report', REPORTS / shape, '--view', view, columns=columns)
                 for line in plain(shown).splitlines():
