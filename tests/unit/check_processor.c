@@ -657,6 +657,59 @@ END_TEST
 
 // --- ends ------------------------------------------------------------------------------------------------------------
 
+// Between two events of a pass the screen changes its size: the first one prepared something of the old picture.
+static void smaller_for_refresh(struct fake_detector *detector, uint32_t condition, struct detect_result *ret)
+{
+	struct fake_screen *screen = detector->context;
+
+	(void)ret;
+	if (condition == 0) {
+		ck_assert_int_eq(detector->width, 64);
+		screen->width = 32;
+		screen->height = 24;
+		screen->serial++;
+	} else {
+		ck_assert_int_eq(detector->width, 32);
+	}
+}
+
+START_TEST(test_size_change_mixes_nothing)
+{
+	struct maker *maker = keep_detecting(true);
+	struct stage *stage;
+	struct fake_answer *answers;
+	struct condition_figures f;
+
+	maker_image(maker, "c", true);
+	maker_click(maker, 0, 0, 0)->click.target = CLICK_FOUND;
+	maker->scenario.events[1].any = true;
+	stage = begin(maker);
+	stage->detector->on_check = smaller_for_refresh;
+	stage->detector->context = &stage->screen;
+	answers = stage->detector->answers;
+	answers[0] = (struct fake_answer){.found = true, .x = 60, .y = 40, .takes_ns = 500};
+	answers[0].used = answers[0].prepared = 1 << DETECT_GRAY;
+	answers[0].prepared_ns[DETECT_GRAY] = 400;
+	answers[1] = (struct fake_answer){.used = 1 << DETECT_GRAY, .not_evaluable = true, .takes_ns = 7};
+	answers[2] = (struct fake_answer){.used = 1 << DETECT_GRAY, .found = true, .x = 30, .y = 20, .takes_ns = 9};
+	ck_assert(stage_pass(stage));
+	ck_assert_int_eq(stage->detector->resizes, 2);
+	ck_assert_int_eq(stage->detector->begins, 2);
+	ck_assert_int_eq(stage->processor->progress.frame_width, 32);
+	// what was prepared of the old picture serves nobody of the new one
+	ck_assert_int_eq(figures_of(stage, 0).shared_ns, 0);
+	ck_assert_int_eq(figures_of(stage, 0).total_ns, 501);
+	f = figures_of(stage, 1);
+	ck_assert_int_eq(f.not_evaluable, 1);
+	ck_assert_int_eq(f.frame_width, 32); // of the picture that it was checked on
+	ck_assert_int_eq(f.frame_height, 24);
+	ck_assert_int_eq(f.total_ns, 8);
+	ck_assert_int_eq(figures_of(stage, 2).total_ns, 10);
+	ck_assert_str_eq(stage->input.log, "move 30,20|press|release|"); // and no match of it is clicked at
+	stage_free(stage);
+}
+END_TEST
+
 START_TEST(test_passes_limit)
 {
 	struct stage *stage = stage_new(screen_and_trigger());
@@ -739,6 +792,9 @@ START_TEST(test_an_hour)
 	ck_assert_int_eq(event_figures_of(stage, 0).ended_before, 1);
 	figures = session_figures_of(stage);
 	ck_assert_int_eq(figures.site_ns[TIME_LIMITER_WAIT] / NSEC_PER_SEC, 3600);
+	ck_assert_int_eq(figures.passes, 36002);
+	ck_assert_int_eq(stage_message(stage_messages() - 1)->relative_timestamp_ms, 3600100);
+	ck_assert_int_eq(event_figures_of(stage, 2).last_ns / MS, 3600100);
 	stage_free(stage);
 }
 END_TEST
@@ -951,6 +1007,7 @@ START_TEST(test_gap)
 	figures = session_figures_of(stage);
 	ck_assert_int_eq(figures.gap_count, 1);
 	ck_assert_int_eq(figures.gaps[0].duration_ns, 20 * NSEC_PER_SEC - MS / 2);
+	ck_assert_int_lt(figures.duration_ns, MS); // the measuring clock stood still meanwhile: it is in no duration
 	ck_assert_uint_eq(fake_recorder_state()->count, 2); // after the counters' first values
 	ck_assert_int_eq(fake_recorder_state()->messages[1]->gap->duration_ns, figures.gaps[0].duration_ns);
 	ck_assert_int_eq(fake_recorder_state()->messages[1]->gap->at_ns, figures.gaps[0].at_ns);
@@ -1013,6 +1070,54 @@ START_TEST(test_occurrence_stamps)
 	ck_assert_int_eq(event.acting_ns, acting);
 	ck_assert_int_eq(event.last_ns, done);
 	ck_assert_int_eq(event.first_ns, stage_message(0)->actions_completed_at_ns);
+	stage_free(stage);
+}
+END_TEST
+
+// A pause of 30 s is acting, of its own occurrence, and in no other's times.
+START_TEST(test_stamps_around_a_long_pause)
+{
+	struct maker *maker = maker_new();
+	struct session_figures s;
+	struct event_figures event;
+	struct stage *stage;
+
+	maker_event(maker, "e", false, false);
+	maker_image(maker, "a", true);
+	maker_pause(maker, 30 * NSEC_PER_SEC);
+	stage = stage_new(maker);
+	coupled_clock_init(&stage->clock);
+	stage->params.period_ns = 100 * MS;
+	stage_begin(stage);
+	stepped_clock_step_ns = 0;
+	stage->detector->answers[0] = (struct fake_answer){.found = true, .takes_ns = 2 * MS};
+	for (int i = 0; i < 3; i++) {
+		ck_assert(stage_pass(stage));
+		stage->clock.virtual_now_ns += 2 * MS; // what the check took, for the engine
+		ck_assert(processor_limit(stage->processor));
+	}
+	for (int i = 0; i < 3; i++) {
+		const Condprof__DebugReportMessage *m = stage_message((size_t)i);
+		int64_t done = m->actions_completed_at_ns;
+
+		ck_assert_int_eq(done - m->detected_at_ns, 30 * NSEC_PER_SEC);
+		ck_assert_int_eq(m->image_event->checking_ns, 2 * MS);
+		ck_assert_int_eq(m->image_event->actions[0]->duration_ns, 30 * NSEC_PER_SEC);
+		ck_assert_int_eq(m->relative_timestamp_ms, done / MS);
+		ck_assert_int_eq(m->image_event->condition_results[0]->duration_ns, 2 * MS);
+		if (i) // the pass that comes right after it: late, so there is no waiting in between
+			ck_assert_int_eq(m->image_event->detecting_ns, 0);
+	}
+	s = session_figures_of(stage);
+	ck_assert_int_eq(s.site_ns[TIME_PAUSES], 90 * NSEC_PER_SEC);
+	ck_assert_int_eq(s.site_ns[TIME_CONDITIONS], 6 * MS);
+	ck_assert_int_eq(s.site_ns[TIME_LIMITER_WAIT], 0);
+	ck_assert_int_eq(s.pass_max_ns, 30 * NSEC_PER_SEC + 2 * MS); // a pass has its pauses in it
+	ck_assert_int_eq(stage->processor->progress.missed, 3 * 299);
+	event = event_figures_of(stage, 0);
+	ck_assert_int_eq(event.acting_ns, 90 * NSEC_PER_SEC);
+	ck_assert_int_eq(event.checking_ns, 6 * MS);
+	ck_assert_int_eq(figures_of(stage, 0).max_ns, 2 * MS);
 	stage_free(stage);
 }
 END_TEST
@@ -1307,6 +1412,7 @@ int main(void)
 		{"frames", test_still_screen_is_one_picture},
 		{"frames", test_frame_wait_bounds},
 		{"frames", test_size_change_in_mid_session},
+		{"frames", test_size_change_mixes_nothing},
 		{"frames", test_refresh},
 		{"frames", test_refresh_takes_a_newer_picture},
 		{"ends", test_passes_limit},
@@ -1322,6 +1428,7 @@ int main(void)
 		{"measuring", test_safety_wait},
 		{"measuring", test_gap},
 		{"occurrences", test_occurrence_stamps},
+		{"occurrences", test_stamps_around_a_long_pause},
 		{"occurrences", test_only_replays_wait_for_room},
 		{"occurrences", test_counters_come_first},
 		{"limiter", test_limiter_deadlines},

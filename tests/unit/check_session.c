@@ -224,6 +224,19 @@ static struct scenario *wire_decode(void)
 	return scenario;
 }
 
+static struct picture *checkers(int width, int height, int square)
+{
+	struct picture *picture;
+
+	ck_assert_int_eq(picture_new(width, height, &picture), 0);
+	for (int y = 0; y < height; y++) {
+		for (int x = 0; x < width; x++)
+			memset(picture->pixels + y * picture->stride + 4 * x,
+			       (x / square + y / square) % 2 ? 0xff : 0x20, 4);
+	}
+	return picture;
+}
+
 // --- a place for sessions --------------------------------------------------------------------------------------------
 
 struct place {
@@ -342,6 +355,22 @@ static size_t count_occurrences(const struct read_report *report)
 	return count;
 }
 
+// --- the measuring clock ---------------------------------------------------------------------------------------------
+
+// The linker puts these between the product and its clock (--wrap).
+int64_t __real_measuring_clock_monotonic(void);
+int64_t __wrap_measuring_clock_monotonic(void);
+static _Atomic bool measuring_forbidden;
+static _Atomic int64_t measuring_reads;
+
+int64_t __wrap_measuring_clock_monotonic(void)
+{
+	if (measuring_forbidden)
+		abort();
+	measuring_reads++;
+	return __real_measuring_clock_monotonic();
+}
+
 // --- sessions that come to their end ---------------------------------------------------------------------------------
 
 START_TEST(test_a_session_and_its_report)
@@ -443,6 +472,48 @@ START_TEST(test_without_a_report)
 	ck_assert_int_eq(store_ids(place.store, &ids, &count, NULL), 0);
 	ck_assert_uint_eq(count, 0);
 	free(ids);
+}
+END_TEST
+
+// Everything that would be measured with a report happens without one: checks that prepare a picture, actions, pauses,
+// limiter and frame waits, a stop.
+static void run_all_kinds(bool report)
+{
+	struct picture *icon = checkers(16, 12, 4);
+	Condprof__Event *event = wire_event("icon", false);
+	struct session *session;
+
+	event->has_keep_detecting = event->keep_detecting = event->has_refresh = event->refresh = true;
+	wire_image(event, picture_view(icon));
+	wire_click(event, "c0", 0);
+	wire_pause(event, MS / 10);
+	wire_color(wire_event("red", false), RED, 0, 0);
+	event = wire_event("enough", true);
+	wire_timer(event, 30 * MS, false);
+	wire_stop(event, "enough", CONDPROF__RESULT__RESULT_OK);
+	memory_display_fill(place.display, (struct rect){0, 0, 100, 80}, 0x404040);
+	memory_display_draw(place.display, 40, 50, picture_view(icon));
+	session = start(report);
+	wait_event(SESSION_ENDED);
+	ck_assert_int_eq(live_of(session).reason, CONDPROF__END_REASON__REASON_STOP_ACTION);
+	ck_assert_int_gt(memory_display_count(place.display, MEMORY_PRESS), 0);
+	session_free(session);
+	picture_free(icon);
+}
+
+START_TEST(test_without_a_report_no_measuring_clock)
+{
+	measuring_forbidden = true;
+	run_all_kinds(false);
+	measuring_forbidden = false;
+}
+END_TEST
+
+START_TEST(test_with_a_report_the_measuring_clock)
+{
+	measuring_reads = 0;
+	run_all_kinds(true);
+	ck_assert_int_gt(measuring_reads, 100);
 }
 END_TEST
 
@@ -548,19 +619,6 @@ START_TEST(test_replay_by_pass)
 END_TEST
 
 // --- detection -------------------------------------------------------------------------------------------------------
-
-static struct picture *checkers(int width, int height, int square)
-{
-	struct picture *picture;
-
-	ck_assert_int_eq(picture_new(width, height, &picture), 0);
-	for (int y = 0; y < height; y++) {
-		for (int x = 0; x < width; x++)
-			memset(picture->pixels + y * picture->stride + 4 * x,
-			       (x / square + y / square) % 2 ? 0xff : 0x20, 4);
-	}
-	return picture;
-}
 
 /// Where the icon is drawn, and the screen's size, change on the way.
 struct moving {
@@ -961,6 +1019,8 @@ int main(void)
 	tcase_add_test(tcase, test_a_session_and_its_report);
 	tcase_add_test(tcase, test_second_session_inherits_nothing);
 	tcase_add_test(tcase, test_without_a_report);
+	tcase_add_test(tcase, test_without_a_report_no_measuring_clock);
+	tcase_add_test(tcase, test_with_a_report_the_measuring_clock);
 	tcase_add_test(tcase, test_stop_action_says_failed);
 	tcase_add_test(tcase, test_screen_fails);
 	tcase_add_test(tcase, test_input_fails);
