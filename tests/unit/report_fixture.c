@@ -243,7 +243,7 @@ int fake_push_init(struct fake_session *session)
 
 static void split_messages(struct read_report *report)
 {
-	const uint8_t *at = report->parts[3], *end = at + report->sizes[3];
+	const uint8_t *at = report->parts[3], *end = report->sizes[3] ? at + report->sizes[3] : at;
 
 	while (at < end) {
 		size_t header, body;
