@@ -138,7 +138,11 @@ enum exit_code client_connect(const struct client *client, struct connection **r
 {
 	struct socket_paths paths;
 	struct error error = {0};
-	int r = socket_paths_find(client_option(client, "--socket"), &paths);
+	const char *path = client_option(client, "--socket");
+
+	if (path && !*path)
+		return client_fail(client, EXIT_USAGE, "--socket is empty: it needs the path of the daemon's socket");
+	int r = socket_paths_find(path, &paths);
 
 	if (r < 0)
 		return client_fail(client, EXIT_FAILED, "out of memory");

@@ -71,9 +71,14 @@ static int parse_options(int argc, char **argv, struct options *ret)
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
-	int option;
+	int option, index = 0;
 
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "", known, &index)) != -1) {
+		if (optarg && !*optarg) {
+			fprintf(stderr, "condprofd: --%s needs a path, not an empty word\nTry 'condprofd --help'.\n",
+				known[index].name);
+			return EXIT_USAGE;
+		}
 		switch (option) {
 		case 's':
 			ret->socket = optarg;

@@ -286,6 +286,10 @@ def test_a_daemon_that_is_killed():
         contains(daemon.ctl('report').ok().out, 'no figures')
 
 
+def test_an_empty_socket_is_a_mistake_of_the_command_line():
+    contains(ctl('--socket', '', 'list').fails(2).err, '--socket is empty')
+
+
 def test_what_is_not_utf8_is_a_mistake_of_the_command_line():
     folder_name = os.fsdecode(os.fsencode(_home) + b'/d\xff')
     os.makedirs(folder_name, exist_ok=True)

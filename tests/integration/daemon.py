@@ -35,7 +35,7 @@ def test_version_and_help():
 
 
 def test_wrong_options():
-    for words in (['--nonsense'], ['extra'], ['--socket'], ['-x'], ['--version=1']):
+    for words in (['--nonsense'], ['extra'], ['--socket'], ['-x'], ['--version=1'], ['--socket', ''], ['--state-dir='], ['--config', '']):
         result = condprofd(*words).fails(2)
         equal(result.out, '')
         contains(result.err, '--help')
