@@ -8,6 +8,7 @@
 #include "daemon/control/sessions.h"
 
 #include "daemon/control/replies.h"
+#include "daemon/input/input.h"
 #include "daemon/report/store.h"
 #include "daemon/report/writer.h"
 #include "daemon/system/notify.h"
@@ -639,21 +640,6 @@ static void created(struct job *job)
 
 // --- what a session needs ------------------------------------------------------------------------------------------
 
-/// What two sessions may not share: the device behind an input. Two ways to write one X display are the same one.
-static void input_key(const char *input, char *out, size_t size)
-{
-	const char *display, *colon;
-
-	if (strncmp(input, "x11:", 4) != 0) {
-		snprintf(out, size, "%s", input);
-		return;
-	}
-	display = input[4] ? input + 4 : getenv("DISPLAY");
-	colon = display ? strrchr(display, ':') : NULL;
-	snprintf(out, size, "x11:%.*s", colon ? (int)(colon - display + 1 + (ptrdiff_t)strcspn(colon + 1, ".")) : 0,
-		 display ? display : "");
-}
-
 static int input_taken(const struct session_record *other, const char *input, struct error *error)
 {
 	char who[64] = "a session that is starting";
@@ -671,12 +657,12 @@ static int check_input_free(const struct session_entry *entry, struct error *err
 
 	if (entry->shared_input)
 		return 0;
-	input_key(entry->record.input, key, sizeof(key));
+	input_device(entry->record.input, key, sizeof(key));
 	TAILQ_FOREACH(other, &entry->sessions->entries, link)
 	{
 		if (other == entry || other->shared_input)
 			continue;
-		input_key(other->record.input, other_key, sizeof(other_key));
+		input_device(other->record.input, other_key, sizeof(other_key));
 		if (!strcmp(key, other_key))
 			return input_taken(&other->record, entry->record.input, error);
 	}

@@ -71,6 +71,18 @@ int input_open(const char *uri, const struct screen_config *config, const struct
 	return r < 0 ? r : ops->open(rest, config ? config : &nothing, wait, ret, error);
 }
 
+void input_device(const char *uri, char *out, size_t size)
+{
+	const struct input_ops *ops = NULL;
+	const char *rest = NULL;
+	struct error error;
+
+	if (find(uri, &ops, &rest, &error) == 0 && ops->device)
+		ops->device(rest, out, size);
+	else
+		snprintf(out, size, "%s", uri);
+}
+
 struct input *input_close(struct input *input)
 {
 	return input ? input->ops->close(input) : NULL;

@@ -14,6 +14,8 @@ struct input_ops {
 	const char *scheme;
 	const char *summary;
 	int (*check)(const char *rest, struct error *error); ///< as of a screen; NULL: any
+	/// Which device it is, however it is written; NULL: the URI tells. Writes to out.
+	void (*device)(const char *rest, char *out, size_t size);
 	/// As of a screen. The wake fd of `wait` may be kept and looked at until close.
 	int (*open)(const char *rest, const struct screen_config *config, const struct screen_wait *wait,
 		    struct input **ret, struct error *error);
@@ -38,6 +40,8 @@ int input_open(const char *uri, const struct screen_config *config, const struct
 	       struct error *error);
 struct input *input_close(struct input *input);
 int input_check_uri(const char *uri, struct error *error);
+/// What two sessions may not share: the device behind an input, equal for two ways to write one. Writes to out.
+void input_device(const char *uri, char *out, size_t size);
 /// The input a screen implies: x11:D for x11:D, log: for a replay. Writes to out.
 void input_for_screen(const char *screen_uri, char *out, size_t size);
 const char *const *input_schemes(void);

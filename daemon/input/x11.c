@@ -502,6 +502,7 @@ const struct input_ops x11_input_ops = {
 	.scheme = "x11",
 	.summary = "pointer and keyboard of an X display, by XTEST",
 	.check = x11_check,
+	.device = x11_device,
 	.open = open_x11,
 	.close = x11_close,
 	.pointer_move = x11_move,

@@ -97,6 +97,17 @@ int x11_check(const char *rest, struct error *error)
 			 "\"%.200s\" is no X display: write x11:[HOST]:NUMBER[.SCREEN], as x11::0", rest);
 }
 
+void x11_device(const char *rest, char *out, size_t size)
+{
+	const char *display = *rest ? rest : getenv("DISPLAY");
+	struct target target;
+
+	if (display && parse_display(display, &target))
+		snprintf(out, size, "x11:%s:%d", target.host, target.display);
+	else
+		snprintf(out, size, "x11:%s", rest);
+}
+
 // --- sockets --------------------------------------------------------------------------------------------------------
 
 static int fail(const struct request *request, int errno_value, const char *what, struct error *error)

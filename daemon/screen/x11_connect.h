@@ -30,6 +30,9 @@ struct x11_user {
 /// Whether "x11:rest" makes sense. -EINVAL
 int x11_check(const char *rest, struct error *error);
 
+/// The server that "x11:rest" means, however it is written: equal for two ways to write one. Cut at `size`.
+void x11_device(const char *rest, char *out, size_t size);
+
 /// Connects, and lets `user` build what it needs. @return 0; -EINTR, -ETIMEDOUT and all others with an error
 int x11_open(const struct x11_user *user, const char *rest, const struct screen_config *config,
 	     const struct screen_wait *wait, void **ret, struct error *error);

@@ -79,7 +79,7 @@ def test_a_starting_session_can_be_stopped_at_once():
 def test_two_sessions_do_not_share_an_input():
     with HungServer() as server, _daemon.client() as client:
         _, session = starting(client, server)
-        for display in (server.display, server.display + '.0'):
+        for display in (server.display, server.display + '.0', 'tcp/' + server.display, server.display.replace(':', ':0')):
             try:
                 client.start(endless_scenario(_daemon.black), input=f'x11:{display}')
                 raise AssertionError('shared')

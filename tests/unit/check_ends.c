@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <sys/eventfd.h>
@@ -127,6 +128,31 @@ START_TEST(test_open_checks_the_uri)
 	ck_assert_ptr_null(input_close(NULL));
 }
 END_TEST
+
+#ifdef HAVE_X11
+START_TEST(test_one_device_has_many_names)
+{
+	static const char *const same[] = {"x11::7",     "x11::07",        "x11::7.0", "x11::7.1",
+					   "x11:unix:7", "x11:tcp/unix:7", "x11:"},
+				 *const others[] = {"x11::70", "x11::8", "x11:host:7", "log:"};
+	char wanted[64], device[64];
+
+	setenv("DISPLAY", ":7.0", 1);
+	input_device(same[0], wanted, sizeof(wanted));
+	for (size_t i = 0; i < ARRAY_SIZE(same); i++) {
+		input_device(same[i], device, sizeof(device));
+		ck_assert_str_eq(device, wanted);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		input_device(others[i], device, sizeof(device));
+		ck_assert_str_ne(device, wanted);
+	}
+	unsetenv("DISPLAY");
+	input_device("x11:", device, sizeof(device));
+	ck_assert_str_ne(device, wanted);
+}
+END_TEST
+#endif
 
 START_TEST(test_implied_input)
 {
@@ -358,6 +384,9 @@ int main(void)
 	tcase_add_loop_test(uris, test_input_uri, 0, (int)ARRAY_SIZE(input_uris));
 	tcase_add_test(uris, test_uri_too_long);
 	tcase_add_test(uris, test_open_checks_the_uri);
+#ifdef HAVE_X11
+	tcase_add_test(uris, test_one_device_has_many_names);
+#endif
 	tcase_add_test(uris, test_implied_input);
 	tcase_add_test(kinds, test_schemes);
 	tcase_add_test(kinds, test_log_input);
