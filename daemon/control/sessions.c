@@ -559,13 +559,22 @@ static void on_session_event(void *context, struct session *session, enum sessio
 	mailbox_post(entry->sessions->control->mailbox, &mails[event]->mail);
 }
 
-static int create_folder(struct session_entry *entry, struct report_files **ret, struct error *error)
+static int create_folder(struct session_entry *entry, uint64_t random_seed, struct report_files **ret,
+			 struct error *error)
 {
-	const struct session_record *record = &entry->record;
+	const struct start_options *options = &entry->upload->options;
+	const struct scenario_run run = {
+		.dry_run = entry->record.dry_run,
+		.screen = entry->record.screen,
+		.input = entry->record.input,
+		.has_rate = options->has_period,
+		.rate_passes = options->rate_passes,
+		.rate_per_ns = options->rate_per_ns,
+		.random_seed = random_seed,
+	};
 	CLEANUP_FREE uint8_t *kept = NULL;
 	size_t size;
-	int r = scenario_encode_kept(entry->scenario, entry->upload->data, entry->upload->size, record->dry_run,
-				     record->screen, record->input, &kept, &size);
+	int r = scenario_encode_kept(entry->scenario, entry->upload->data, entry->upload->size, &run, &kept, &size);
 
 	if (r < 0)
 		return error_set(error, CONDPROF__CODE__INTERNAL, -r, "cannot encode the kept scenario: %s",
@@ -574,7 +583,8 @@ static int create_folder(struct session_entry *entry, struct report_files **ret,
 			    session_reserve_bytes(entry->scenario), ret, error);
 }
 
-static int start_session(struct session_entry *entry, struct report_files *files, struct error *error)
+static int start_session(struct session_entry *entry, uint64_t random_seed, struct report_files *files,
+			 struct error *error)
 {
 	const struct start_options *options = &entry->upload->options;
 	struct scenario *scenario = TAKE_POINTER(entry->scenario);
@@ -585,6 +595,7 @@ static int start_session(struct session_entry *entry, struct report_files *files
 		.input_uri = entry->record.input,
 		.screen_config = &entry->screen_config,
 		.dry_run = entry->record.dry_run,
+		.random_seed = random_seed,
 		.max_passes = options->max_passes,
 		.max_duration_ns = options->max_duration_ns,
 		.period_ns = options->has_period ? options->period_ns : scenario->period_ns,
@@ -593,14 +604,18 @@ static int start_session(struct session_entry *entry, struct report_files *files
 		.notify = on_session_event,
 		.context = entry,
 	};
-	int r;
+	int r = session_start(&params, &entry->made.session, error);
 
-	if (getrandom(&params.random_seed, sizeof(params.random_seed), GRND_NONBLOCK) < 0)
-		params.random_seed = (uint64_t)loop_now_ns();
-	r = session_start(&params, &entry->made.session, error);
 	if (r < 0)
 		scenario_free(scenario);
 	return r;
+}
+
+static uint64_t new_random_seed(void)
+{
+	uint64_t seed;
+
+	return getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == (ssize_t)sizeof(seed) ? seed : (uint64_t)loop_now_ns();
 }
 
 static void run_creating(struct job *job)
@@ -608,6 +623,7 @@ static void run_creating(struct job *job)
 	struct session_entry *entry = CONTAINER_OF(job, struct session_entry, job);
 	struct error *error = &entry->made.error;
 	struct report_files *files = NULL;
+	uint64_t random_seed = new_random_seed();
 	int r = screen_check_uri(entry->record.screen, error);
 
 	if (!r)
@@ -615,9 +631,9 @@ static void run_creating(struct job *job)
 	if (!r)
 		r = store_next_id(entry->sessions->control->store, &entry->made.id, error);
 	if (!r && !entry->record.no_report)
-		r = create_folder(entry, &files, error);
+		r = create_folder(entry, random_seed, &files, error);
 	if (!r) {
-		r = start_session(entry, files, error);
+		r = start_session(entry, random_seed, files, error);
 		if (r < 0)
 			report_files_discard(files);
 	}

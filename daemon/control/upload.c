@@ -39,6 +39,8 @@ static int copy_rate(const Condprof__StartOptions *from, struct start_options *t
 		return bad_option(error, "rate-passes", "is not a number from 0");
 	to->has_period = true;
 	to->period_ns = 0;
+	to->rate_passes = from->rate_passes;
+	to->rate_per_ns = from->rate_per_ns;
 	if (from->rate_passes == 0)
 		return 0;
 	if (!from->has_rate_per_ns || from->rate_per_ns <= 0)

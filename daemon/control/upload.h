@@ -13,7 +13,9 @@ struct start_options {
 	char *screen, *input; ///< NULL: the scenario's
 	bool dry_run, no_report, wait;
 	bool has_period;
-	int64_t period_ns;       ///< with has_period; 0: unlimited
+	int64_t period_ns;  ///< with has_period; 0: unlimited
+	double rate_passes; ///< with has_period, as asked for: period_ns is rounded
+	int64_t rate_per_ns;
 	int64_t max_passes;      ///< 0: no end
 	int64_t max_duration_ns; ///< 0: no end
 };

@@ -131,7 +131,11 @@ int store_open(const char *path, const struct store_limits *limits, struct store
 	if (!store)
 		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "no memory for the report store");
 	store->fd = store->reports_fd = store->lock_fd = -1;
-	store->limits = limits ? *limits : default_limits;
+	store->limits = default_limits;
+	if (limits && limits->max_reports)
+		store->limits.max_reports = limits->max_reports;
+	if (limits && limits->max_bytes)
+		store->limits.max_bytes = limits->max_bytes;
 	store->path = strdup(path);
 	r = store->path ? open_folders(store) : -ENOMEM;
 	if (r == 0)

@@ -13,6 +13,7 @@
 struct store;
 struct report_files; ///< a running session's folder: open, locked, with its reserve
 
+/// A field left 0 means the default.
 struct store_limits {
 	uint64_t max_reports; ///< default 1,000
 	uint64_t max_bytes;   ///< default 2 GiB, reserves counted

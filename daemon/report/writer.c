@@ -440,6 +440,21 @@ static int start_thread(struct writer *writer)
 	return -r;
 }
 
+static struct writer_limits complete_limits(const struct writer_limits *given)
+{
+	struct writer_limits limits = default_limits;
+
+	if (given && given->segment_bytes)
+		limits.segment_bytes = given->segment_bytes;
+	if (given && given->messages_bytes)
+		limits.messages_bytes = given->messages_bytes;
+	if (given && given->checkpoint_ns)
+		limits.checkpoint_ns = given->checkpoint_ns;
+	// at least two segments, so that the oldest can go without all going
+	limits.messages_bytes = MAX(limits.messages_bytes, 2 * limits.segment_bytes);
+	return limits;
+}
+
 int writer_start(const struct writer_limits *limits, struct writer **ret, struct error *error)
 {
 	struct writer *writer = calloc(1, sizeof(*writer));
@@ -447,8 +462,7 @@ int writer_start(const struct writer_limits *limits, struct writer **ret, struct
 
 	if (!writer)
 		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "no memory for the report writer");
-	writer->limits = limits ? *limits : default_limits;
-	writer->limits.messages_bytes = MAX(writer->limits.messages_bytes, 2 * writer->limits.segment_bytes);
+	writer->limits = complete_limits(limits);
 	pthread_mutex_init(&writer->mutex, NULL);
 	pthread_cond_init(&writer->closed, NULL);
 	writer->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

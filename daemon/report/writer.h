@@ -6,6 +6,7 @@
 
 #include "daemon/report/recorder.h"
 
+/// A field left 0 means the default.
 struct writer_limits {
 	uint64_t segment_bytes;  ///< default 8 MiB
 	uint64_t messages_bytes; ///< all segments of a report; default 64 MiB

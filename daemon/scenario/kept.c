@@ -7,15 +7,25 @@
 
 #include <errno.h>
 
-/// What is replaced for packing, and must not be freed with the message: the texts are the caller's.
-static void set_run(Condprof__Scenario *message, bool dry_run, const char *screen, const char *input)
+/// What is replaced for packing, and must not be freed with the message: `rate` and the texts are the caller's.
+static void set_run(Condprof__Scenario *message, const struct scenario_run *run, Condprof__Rate *rate)
 {
 	message->has_dry_run = true;
-	message->dry_run = dry_run;
-	if (screen)
-		message->screen = (char *)(uintptr_t)screen;
-	if (input)
-		message->input = (char *)(uintptr_t)input;
+	message->dry_run = run->dry_run;
+	message->has_random_seed = message->has_randomize && message->randomize;
+	message->random_seed = run->random_seed;
+	if (run->screen)
+		message->screen = (char *)(uintptr_t)run->screen;
+	if (run->input)
+		message->input = (char *)(uintptr_t)run->input;
+	if (!run->has_rate)
+		return;
+	condprof__rate__init(rate);
+	rate->has_passes = true;
+	rate->passes = run->rate_passes;
+	rate->has_per_ns = run->rate_passes > 0;
+	rate->per_ns = run->rate_per_ns;
+	message->rate = rate;
 }
 
 static void keep_image(const struct picture *picture, Condprof__ImageCondition *image)
@@ -83,8 +93,8 @@ static int pack(const Condprof__Scenario *message, uint8_t **ret, size_t *ret_si
 	return 0;
 }
 
-int scenario_encode_kept(const struct scenario *scenario, const uint8_t *data, size_t size, bool dry_run,
-			 const char *screen, const char *input, uint8_t **ret, size_t *ret_size)
+int scenario_encode_kept(const struct scenario *scenario, const uint8_t *data, size_t size,
+			 const struct scenario_run *run, uint8_t **ret, size_t *ret_size)
 {
 	Condprof__Scenario *message = NULL;
 	int r = scenario_unpack(data, size, &message);
@@ -92,13 +102,15 @@ int scenario_encode_kept(const struct scenario *scenario, const uint8_t *data, s
 	if (r < 0)
 		return r == -ENOMEM ? r : -EBADMSG;
 	char *own_screen = message->screen, *own_input = message->input;
+	Condprof__Rate *own_rate = message->rate, rate;
 
 	r = keep_events(scenario, message);
-	set_run(message, dry_run, screen, input);
+	set_run(message, run, &rate);
 	if (r == 0)
 		r = pack(message, ret, ret_size);
 	message->screen = own_screen;
 	message->input = own_input;
+	message->rate = own_rate;
 	condprof__scenario__free_unpacked(message, NULL);
 	return r;
 }

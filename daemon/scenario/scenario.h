@@ -184,13 +184,21 @@ struct scenario *scenario_free(struct scenario *scenario);
 /// @return 0, -EINVAL with an error
 int scenario_rate_period(double passes, int64_t per_ns, int64_t *ret_ns, struct error *error);
 
+/// How a scenario is run, where that is not for the scenario to say.
+struct scenario_run {
+	bool dry_run, has_rate;
+	const char *screen, *input; ///< URIs; NULL: as in the message
+	double rate_passes;         ///< with has_rate, instead of the message's; 0: unlimited
+	int64_t rate_per_ns;
+	uint64_t random_seed; ///< kept where the scenario randomizes
+};
+
 /// The kept copy (scenario.pb): as decoded, ids filled in, images replaced by digests and sizes, secrets only by name,
 /// and how it is run.
 /// @param data the bytes that `scenario` was decoded from
-/// @param screen,input URIs it is run with; NULL: as in the message
 /// @param ret the caller's, undelimited bytes
 /// @return 0, -EBADMSG: not the same bytes, -ENOMEM
-int scenario_encode_kept(const struct scenario *scenario, const uint8_t *data, size_t size, bool dry_run,
-			 const char *screen, const char *input, uint8_t **ret, size_t *ret_size);
+int scenario_encode_kept(const struct scenario *scenario, const uint8_t *data, size_t size,
+			 const struct scenario_run *run, uint8_t **ret, size_t *ret_size);
 
 #endif

@@ -117,6 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct scenario *scenario = NULL;
 	struct scenario_problems problems;
+	const struct scenario_run run = {.screen = "replay:x", .has_rate = true, .rate_passes = 7, .rate_per_ns = 1};
 	uint8_t *kept = NULL;
 	size_t kept_size = 0;
 	int r = scenario_decode(data, size, &scenario, &problems);
@@ -128,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!scenario)
 		return 0;
 	check_model(scenario);
-	FUZZ_ASSERT(scenario_encode_kept(scenario, data, size, false, "replay:x", NULL, &kept, &kept_size) == 0);
+	FUZZ_ASSERT(scenario_encode_kept(scenario, data, size, &run, &kept, &kept_size) == 0);
 	free(kept);
 	scenario_free(scenario);
 	return 0;

@@ -156,8 +156,7 @@ END_TEST
 /// Full segments become numbered ones, the oldest goes beyond the cap, and nothing is lost without being counted.
 START_TEST(segments_and_cap)
 {
-	static const struct writer_limits limits = {
-		.segment_bytes = 4096, .messages_bytes = 5 * 4096, .checkpoint_ns = 10 * NSEC_PER_SEC};
+	static const struct writer_limits limits = {.segment_bytes = 4096, .messages_bytes = 5 * 4096};
 	struct fake_session session = {.n_conditions = 12};
 	struct read_report report;
 	char name[32];

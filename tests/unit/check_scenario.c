@@ -835,8 +835,8 @@ START_TEST(kept_copy)
 	uint8_t *packed = malloc(size), *kept = NULL;
 
 	condprof__scenario__pack(&f.scenario, packed);
-	ck_assert_int_eq(scenario_encode_kept(scenario, packed, size, true, "replay:/tmp", "log:", &kept, &kept_size),
-			 0);
+	const struct scenario_run run = {.dry_run = true, .screen = "replay:/tmp", .input = "log:", .random_seed = 5};
+	ck_assert_int_eq(scenario_encode_kept(scenario, packed, size, &run, &kept, &kept_size), 0);
 	Condprof__Scenario *message = condprof__scenario__unpack(NULL, kept_size, kept);
 
 	ck_assert_ptr_nonnull(message);
@@ -853,16 +853,54 @@ START_TEST(kept_copy)
 	ck_assert_int_eq(image->width, 8);
 	ck_assert_uint_eq(image->pixels_digest, picture_digest(picture_view(scenario->conditions[0].image.image)));
 	ck_assert_uint_eq(message->screen_events[0]->n_actions, 8);
+	ck_assert_double_eq(message->rate->passes, 30);
+	ck_assert(!message->has_random_seed);
 	condprof__scenario__free_unpacked(message, NULL);
 	free(kept);
 
 	f.popup.n_conditions = 1;
 	size = condprof__scenario__pack(&f.scenario, packed);
 	kept = NULL;
-	ck_assert_int_eq(scenario_encode_kept(scenario, packed, size, false, NULL, NULL, &kept, &kept_size), -EBADMSG);
+	ck_assert_int_eq(scenario_encode_kept(scenario, packed, size, &run, &kept, &kept_size), -EBADMSG);
 	ck_assert_ptr_null(kept);
 	free(packed);
 	scenario_free(scenario);
+}
+END_TEST
+
+static Condprof__Scenario *kept_as_run(const struct scenario_run *run)
+{
+	struct scenario *scenario = decode_good();
+	size_t size = condprof__scenario__get_packed_size(&f.scenario), kept_size = 0;
+	uint8_t *packed = malloc(size), *kept = NULL;
+
+	condprof__scenario__pack(&f.scenario, packed);
+	ck_assert_int_eq(scenario_encode_kept(scenario, packed, size, run, &kept, &kept_size), 0);
+	Condprof__Scenario *message = condprof__scenario__unpack(NULL, kept_size, kept);
+	ck_assert_ptr_nonnull(message);
+	free(kept);
+	free(packed);
+	scenario_free(scenario);
+	return message;
+}
+
+/// The command line's rate instead of the scenario's, and the random seed where something is random.
+START_TEST(kept_as_it_was_run)
+{
+	struct scenario_run run = {.has_rate = true, .rate_passes = 2.5, .rate_per_ns = NSEC_PER_SEC, .random_seed = 7};
+
+	f.scenario.has_randomize = f.scenario.randomize = true;
+	Condprof__Scenario *message = kept_as_run(&run);
+	ck_assert_double_eq(message->rate->passes, 2.5);
+	ck_assert_int_eq(message->rate->per_ns, NSEC_PER_SEC);
+	ck_assert(message->has_random_seed && message->random_seed == 7);
+	condprof__scenario__free_unpacked(message, NULL);
+
+	f.scenario.rate = NULL; // the default, and run without a limit
+	run.rate_passes = 0;
+	message = kept_as_run(&run);
+	ck_assert(message->rate->has_passes && message->rate->passes == 0 && !message->rate->has_per_ns);
+	condprof__scenario__free_unpacked(message, NULL);
 }
 END_TEST
 
@@ -1025,6 +1063,7 @@ int main(void)
 	tcase_add_test(tests, broadcasts_are_listed_once);
 	tcase_add_test(tests, ids_are_filled_in);
 	tcase_add_test(tests, kept_copy);
+	tcase_add_test(tests, kept_as_it_was_run);
 	tcase_add_test(tests, many_mistakes);
 	tcase_add_test(tests, not_a_scenario);
 	tcase_add_loop_test(tests, limits, 0, (int)ARRAY_SIZE(over));

@@ -401,7 +401,7 @@ END_TEST
 
 START_TEST(retention_by_count)
 {
-	open_again(&(struct store_limits){.max_reports = 3, .max_bytes = UINT64_MAX});
+	open_again(&(struct store_limits){.max_reports = 3});
 	fixture_write(fixture_path("reports/readme"), "x", 1);
 	ck_assert_int_eq(mkdir(fixture_path("reports/01"), 0700), 0);
 	for (int i = 1; i <= 5; i++)
@@ -420,7 +420,7 @@ END_TEST
 
 START_TEST(retention_by_bytes)
 {
-	open_again(&(struct store_limits){.max_reports = 1000, .max_bytes = 1000000});
+	open_again(&(struct store_limits){.max_bytes = 1000000});
 	make_finished(1, 200000);
 	make_finished(2, 400000);
 	make_finished(3, 200000);

@@ -34,7 +34,8 @@ static int load_scenario(struct work *work, struct scenario_file **ret_file, str
 		*error = problems.items[0];
 	if (r < 0)
 		return r;
-	return scenario_encode_kept(work->scenario, packed, size, false, NULL, NULL, &work->kept, &work->kept_size);
+	return scenario_encode_kept(work->scenario, packed, size, &(struct scenario_run){0}, &work->kept,
+				    &work->kept_size);
 }
 
 // What stands between "replay:" and the options.
