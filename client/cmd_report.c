@@ -247,6 +247,25 @@ static enum exit_code show_metrics(const struct client *client, const struct rep
 	return r < 0 ? client_fail_error(client, r, &error) : EXIT_DONE;
 }
 
+static enum exit_code show_document(const struct client *client, struct report_command *command, struct report *report)
+{
+	struct report_source *source CLEANUP(report_source_cleanup) = NULL;
+	struct error error = {0};
+	const struct report_query *query = &command->query;
+	bool whole = query->since_ns == INT64_MIN && query->until_ns == INT64_MAX && query->last == 0;
+	enum exit_code code = open_occurrences(client, command, &source);
+
+	if (code != EXIT_DONE)
+		return code;
+	struct render *render = client_render(client);
+	int damage = report->damage, r = view_document_begin(render, report, whole);
+	if (r == 0)
+		r = show_occurrences(render, report, query, source, &error);
+	view_document_end(render, report, damage);
+	code = client_render_done(client, render);
+	return r < 0 ? client_fail_error(client, r, &error) : code;
+}
+
 static enum exit_code show(const struct client *client, struct report_command *command, struct report *report)
 {
 	struct report_source *source CLEANUP(report_source_cleanup) = NULL;
@@ -256,6 +275,8 @@ static enum exit_code show(const struct client *client, struct report_command *c
 
 	if (client->output == OUTPUT_PROMETHEUS)
 		return show_metrics(client, report);
+	if (client->output == OUTPUT_HTML)
+		return show_document(client, command, report);
 	if (command->view == VIEW_TIMELINE)
 		code = open_occurrences(client, command, &source);
 	if (code != EXIT_DONE)

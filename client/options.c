@@ -186,8 +186,6 @@ static enum exit_code take_output(struct client *client)
 		return nearest ? usage(client, "unknown output %s; did you mean %s?", name, nearest)
 			       : usage(client, "unknown output %s: one of text, json, csv, html, prometheus", name);
 	}
-	if (kind == OUTPUT_HTML)
-		return usage(client, "--output %s is not built yet", name);
 	if (output_is_whole(kind) && !(client->verb && client->verb->whole))
 		return usage(client, "--output %s is for report", name);
 	if (client_flag(client, "--json")) {

@@ -44,7 +44,7 @@ struct render {
 	struct scope scopes[RENDER_DEPTH_MAX]; ///< [0] is the document
 };
 
-extern const struct backend text_backend, json_backend, csv_backend;
+extern const struct backend text_backend, json_backend, csv_backend, html_backend;
 
 static inline struct scope *render_scope(struct render *render)
 {

@@ -151,6 +151,7 @@ char *format_cell(struct cell cell, const struct field *field, const struct rend
 
 	switch (cell.kind) {
 	case CELL_NULL:
+	case CELL_HISTOGRAM:
 		return copy(style->ascii ? "-" : "–");
 	case CELL_TEXT:
 		return style->escape_8bit ? text_clean_ascii(cell.text) : text_clean(cell.text);

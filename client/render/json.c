@@ -72,6 +72,7 @@ void json_write_cell(FILE *out, struct cell cell)
 
 	switch (cell.kind) {
 	case CELL_NULL:
+	case CELL_HISTOGRAM:
 		fputs("null", out);
 		break;
 	case CELL_TEXT:

@@ -20,7 +20,7 @@ const char *const output_names[OUTPUT_KINDS + 1] = {
 
 static const struct backend *const backends[] = {
 	[OUTPUT_TEXT] = &text_backend, [OUTPUT_JSON] = &json_backend, [OUTPUT_CSV] = &csv_backend,
-	[OUTPUT_HTML] = NULL,          [OUTPUT_PROMETHEUS] = NULL,
+	[OUTPUT_HTML] = &html_backend, [OUTPUT_PROMETHEUS] = NULL,
 };
 static_assert(ARRAY_SIZE(backends) == OUTPUT_KINDS, "a row for every output");
 
@@ -166,6 +166,11 @@ void render_say(struct render *render, const char *format, ...)
 bool render_for_people(const struct render *render)
 {
 	return render->kind == OUTPUT_TEXT || render->kind == OUTPUT_HTML;
+}
+
+bool render_is_whole(const struct render *render)
+{
+	return output_is_whole(render->kind);
 }
 
 const struct render_style *render_style(const struct render *render)

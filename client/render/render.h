@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// Output of every kind behind one interface. A view says what it shows as typed cells in groups and tables, in order;
-/// the output decides how that looks: aligned columns and readable units, JSON, CSV.
+/// the output decides how that looks: aligned columns and readable units, JSON, CSV, a page. (Prometheus is none of
+/// them: its document is not made of views. See exposition.h.)
 ///
 /// A document is a tree: values and tables in groups, and a table's rows may have tables of their own (declared with
 /// it). Groups, tables and fields are static descriptions that outlive the output. What has a name is for machines,
@@ -34,6 +35,16 @@ enum cell_kind {
 	CELL_DURATION, ///< ns
 	CELL_SHARE,    ///< 0 to 1
 	CELL_MOMENT,   ///< ns since 1970, UTC
+	CELL_HISTOGRAM ///< only on a page
+};
+
+/// Counts of durations: bucket i has those over 2^(i/8) ns, up to 2^((i+1)/8) ns. No count is negative.
+struct histogram_cell {
+	const int64_t *counts; ///< n of them, from bucket `first` on
+	size_t n;
+	int first;
+	int64_t zero, overflow;    ///< 0 ns; longer than the last bucket there is
+	int axis_first, axis_last; ///< the buckets that are drawn: all that have a count
 };
 
 /// How a person should take it; only the text output on a terminal shows it.
@@ -47,6 +58,7 @@ struct cell {
 		bool flag;
 		int64_t integer;
 		double number;
+		const struct histogram_cell *histogram;
 	};
 };
 
@@ -83,6 +95,11 @@ static inline struct cell cell_moment(int64_t unix_ns)
 {
 	return (struct cell){.kind = CELL_MOMENT, .integer = unix_ns};
 }
+/// NULL: a null cell.
+static inline struct cell cell_histogram(const struct histogram_cell *histogram)
+{
+	return histogram ? (struct cell){.kind = CELL_HISTOGRAM, .histogram = histogram} : cell_null();
+}
 /// `cell` where it is known, else null.
 static inline struct cell cell_if(bool known, struct cell cell)
 {
@@ -108,12 +125,16 @@ struct field {
 	int width;
 	bool plus;  ///< people see a duration with its sign: +1.04 s
 	bool total; ///< in LAYOUT_BARS: the value of the group itself
+	/// On a page, which has more room: its title where `title` is NULL.
+	const char *page;
+	bool aside; ///< columns, on a page: not in the table, but where one looks closer at a row
 };
 
 enum layout {
 	LAYOUT_LINES, ///< title and value, a line each
 	LAYOUT_BARS,  ///< durations that add up: value, share of the whole, bar
 	LAYOUT_NONE,  ///< nothing for people: its values stay among those around it
+	LAYOUT_PAGE,  ///< a part of a page that can be gone to: its name is the place's, its title the heading
 };
 
 struct group {
@@ -129,6 +150,7 @@ struct table {
 	const struct table *nested; ///< tables that may follow each row, in this order
 	size_t n_nested;
 	bool stream;       ///< many rows: written as they come
+	size_t rows;       ///< how many will come, where that is known and may be many
 	bool plain;        ///< one column: in JSON an array of values, not of objects
 	bool main;         ///< what CSV is about: nothing else is written then
 	const char *empty; ///< for people, instead of a table without rows; NULL: nothing at all
@@ -166,6 +188,8 @@ void render_heading(struct render *render, const char *format, ...) PRINTF_LIKE(
 void render_say(struct render *render, const char *format, ...) PRINTF_LIKE(2, 3);
 /// Whether a person reads it: views may choose order and detail by it.
 bool render_for_people(const struct render *render);
+/// Whether all views are in one document.
+bool render_is_whole(const struct render *render);
 /// The style, for views that put sentences together.
 const struct render_style *render_style(const struct render *render);
 

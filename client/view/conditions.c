@@ -7,8 +7,10 @@
 #include "client/view/report.h"
 
 #include "client/render/format.h"
+#include "client/report/histogram.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,6 +33,7 @@ enum column {
 	COLUMN_STDDEV,
 	COLUMN_TOTAL,
 	COLUMN_SHARE,
+	COLUMN_DISTRIBUTION,
 	COLUMN_MAX_PASS,
 	COLUMN_MAX_AT,
 	COLUMN_REUSED_TOTAL,
@@ -50,33 +53,41 @@ enum column {
 };
 
 static const struct field columns[COLUMNS] = {
-	[COLUMN_ID] = {.name = "id"},
+	[COLUMN_ID] = {.name = "id", .number = true, .page = "Id", .aside = true},
 	[COLUMN_EVENT] = {.name = "event", .title = "Event", .spare = 8},
 	[COLUMN_NAME] = {.name = "name", .title = "Condition"},
 	[COLUMN_KIND] = {.name = "kind", .title = "Kind", .spare = 9},
 	[COLUMN_CHECKS] = {.name = "checks", .title = "Checks", .number = true, .spare = 1},
 	[COLUMN_FULFILLED] = {.name = "fulfilled", .title = "Fulfilled", .number = true, .spare = 3},
-	[COLUMN_REUSED] = {.name = "reused", .title = "Reused", .number = true, .spare = 13},
+	[COLUMN_REUSED] = {.name = "reused", .title = "Reused", .number = true, .spare = 13, .aside = true},
 	[COLUMN_AVERAGE] = {.name = "average_ns", .title = "Average", .number = true, .spare = 2},
 	[COLUMN_MIN] = {.name = "min_ns", .title = "Min", .number = true, .spare = 6},
 	[COLUMN_MAX] = {.name = "max_ns", .title = "Max", .number = true, .spare = 4},
 	[COLUMN_P50] = {.name = "p50_ns", .title = "p50", .number = true, .spare = 7},
-	[COLUMN_P90] = {.name = "p90_ns"},
+	[COLUMN_P90] = {.name = "p90_ns", .number = true, .page = "p90", .aside = true},
 	[COLUMN_P99] = {.name = "p99_ns", .title = "p99", .number = true, .spare = 5},
-	[COLUMN_STDDEV] = {.name = "stddev_ns"},
+	[COLUMN_STDDEV] = {.name = "stddev_ns", .number = true, .page = "Std. deviation", .aside = true},
 	[COLUMN_TOTAL] = {.name = "total_ns", .title = "Total", .number = true},
 	[COLUMN_SHARE] = {.name = "share", .title = "Share", .number = true},
-	[COLUMN_MAX_PASS] = {.name = "max_pass", .title = "Max in pass", .number = true, .spare = 10},
-	[COLUMN_MAX_AT] = {.name = "max_at_ns", .title = "Max at", .number = true, .spare = 12},
-	[COLUMN_REUSED_TOTAL] = {.name = "reused_total_ns", .title = "Reused total", .number = true, .spare = 14},
-	[COLUMN_SHARED] = {.name = "shared_ns", .title = "Shared", .number = true, .spare = 11},
-	[COLUMN_NOT_EVALUABLE] = {.name = "not_evaluable"},
-	[COLUMN_SHORT_CIRCUITED] = {.name = "short_circuited"},
-	[COLUMN_DISABLED] = {.name = "event_disabled"},
-	[COLUMN_COOLING] = {.name = "event_cooling"},
-	[COLUMN_ENDED_BEFORE] = {.name = "event_ended_before"},
-	[COLUMN_FOUND_IN] = {.title = "Found in", .spare = 15},
-	[COLUMN_MATCHES] = {.name = "matches"},
+	[COLUMN_MAX_PASS] = {.name = "max_pass", .title = "Max in pass", .number = true, .spare = 10, .aside = true},
+	[COLUMN_DISTRIBUTION] = {.page = "Distribution", .number = true, .spare = 5},
+	[COLUMN_MAX_AT] = {.name = "max_at_ns", .title = "Max at", .number = true, .spare = 12, .aside = true},
+	[COLUMN_REUSED_TOTAL] =
+		{.name = "reused_total_ns", .title = "Reused total", .number = true, .spare = 14, .aside = true},
+	[COLUMN_SHARED] = {.name = "shared_ns", .title = "Shared", .number = true, .spare = 11, .aside = true},
+	[COLUMN_NOT_EVALUABLE] = {.name = "not_evaluable", .number = true, .page = "Not evaluable", .aside = true},
+	[COLUMN_SHORT_CIRCUITED] = {.name = "short_circuited",
+				    .number = true,
+				    .page = "Event decided before",
+				    .aside = true},
+	[COLUMN_DISABLED] = {.name = "event_disabled", .number = true, .page = "Event disabled", .aside = true},
+	[COLUMN_COOLING] = {.name = "event_cooling", .number = true, .page = "Event cooling", .aside = true},
+	[COLUMN_ENDED_BEFORE] = {.name = "event_ended_before",
+				 .number = true,
+				 .page = "Pass ended before",
+				 .aside = true},
+	[COLUMN_FOUND_IN] = {.title = "Found in", .spare = 15, .aside = true},
+	[COLUMN_MATCHES] = {.name = "matches", .number = true, .page = "Matches", .aside = true},
 	[COLUMN_MATCH_X] = {.name = "match_area.x"},
 	[COLUMN_MATCH_Y] = {.name = "match_area.y"},
 	[COLUMN_MATCH_WIDTH] = {.name = "match_area.width"},
@@ -143,6 +154,59 @@ static void match_cells(const struct report_condition *condition, char text[AREA
 	cells[COLUMN_MATCH_HEIGHT] = cell_if(found, cell_count(area.height));
 }
 
+static const Condprof__Histogram *histogram_of(const struct report_condition *condition)
+{
+	return condition->detail ? condition->detail->histogram : NULL;
+}
+
+bool histogram_drawing(const Condprof__Histogram *histogram, struct histogram_cell *ret)
+{
+	int64_t count;
+
+	if (!histogram || histogram_count(histogram, &count) < 0 || count == 0)
+		return false;
+	*ret = (struct histogram_cell){
+		.counts = histogram->buckets,
+		.n = histogram->n_buckets,
+		.first = histogram->first_bucket,
+		.zero = histogram->zero,
+		.overflow = histogram->overflow,
+		.axis_first = histogram->first_bucket,
+		.axis_last = histogram->first_bucket + MAX((int)histogram->n_buckets - 1, 0),
+	};
+	return true;
+}
+
+/// All conditions are drawn along the same axis, so that what is further right took longer.
+struct axis {
+	int first, last;
+};
+
+static struct axis common_axis(const struct report *report)
+{
+	struct axis axis = {INT_MAX, -1};
+	struct histogram_cell drawing;
+
+	for (size_t i = 0; i < report->n_conditions; i++) {
+		if (!histogram_drawing(histogram_of(&report->conditions[i]), &drawing) || drawing.n == 0)
+			continue;
+		axis.first = MIN(axis.first, drawing.axis_first);
+		axis.last = MAX(axis.last, drawing.axis_last);
+	}
+	return axis.last < 0 ? (struct axis){0, 0} : axis;
+}
+
+/// @param ret_drawing has to be there as long as the cell
+static struct cell distribution(const struct report_condition *condition, struct axis axis,
+				struct histogram_cell *ret_drawing)
+{
+	if (!histogram_drawing(histogram_of(condition), ret_drawing))
+		return cell_null();
+	ret_drawing->axis_first = axis.first;
+	ret_drawing->axis_last = axis.last;
+	return cell_histogram(ret_drawing);
+}
+
 static void condition_cells(const struct report *report, const struct report_condition *condition,
 			    char text[AREA_TEXT_SIZE], struct cell *cells)
 {
@@ -207,6 +271,10 @@ static void explain(struct render *render, const struct report *report, const si
 			"Share: of the elapsed time of all checks together (%s); not of the session, the processor or "
 			"the battery.",
 			format_duration(report->conditions_total_ns, false, ascii, total));
+	if (render_is_whole(render) && report->details)
+		render_say(render,
+			   "Distribution: how many checks took how long, all conditions along one logarithmic axis; "
+			   "what is further to the right took longer.");
 	if (near)
 		render_say(render,
 			   "Averages below twice the cost of two clock reads (%s here) say little more than \"very "
@@ -323,7 +391,7 @@ static void not_always_reached(struct render *render, const struct report *repor
 int view_conditions(struct render *render, const struct report *report, const struct view_options *options)
 {
 	struct field chosen[COLUMNS];
-	const struct table table = {
+	struct table table = {
 		.field = {.name = "conditions", .title = ""},
 		.columns = chosen,
 		.n_columns = COLUMNS,
@@ -336,14 +404,18 @@ int view_conditions(struct render *render, const struct report *report, const st
 
 	if (r < 0)
 		return r;
+	table.rows = n;
+	const struct axis axis = common_axis(report);
 	choose_columns(report, chosen);
 	render_table_open(render, &table);
 	for (size_t i = 0; i < n; i++) {
 		const struct report_condition *condition = &report->conditions[indices[i]];
+		struct histogram_cell drawing;
 		struct cell cells[COLUMNS];
 		char area[AREA_TEXT_SIZE];
 
 		condition_cells(report, condition, area, cells);
+		cells[COLUMN_DISTRIBUTION] = distribution(condition, axis, &drawing);
 		if (is_near_clock(report, condition))
 			cells[COLUMN_AVERAGE].emphasis = EMPHASIS_FAINT;
 		render_row(render, cells);

@@ -32,9 +32,9 @@ enum column {
 };
 
 static const struct field columns[COLUMNS] = {
-	[COLUMN_ID] = {.name = "id"},
+	[COLUMN_ID] = {.name = "id", .number = true, .page = "Id", .aside = true},
 	[COLUMN_NAME] = {.name = "name", .title = "Event"},
-	[COLUMN_KIND] = {.name = "kind", .title = "Kind", .spare = 8},
+	[COLUMN_KIND] = {.name = "kind", .title = "Kind", .spare = 9},
 	[COLUMN_EVALUATED] = {.name = "evaluated", .title = "Evaluated", .number = true, .spare = 1},
 	[COLUMN_FULFILLED] = {.name = "fulfilled", .title = "Fulfilled", .number = true},
 	[COLUMN_DISABLED] = {.name = "disabled", .title = "Disabled", .number = true, .spare = 11},
@@ -42,7 +42,7 @@ static const struct field columns[COLUMNS] = {
 	[COLUMN_ENDED_BEFORE] = {.name = "ended_before", .title = "Ended before", .number = true, .spare = 13},
 	[COLUMN_FIRST] = {.name = "first_ns", .title = "First", .number = true, .spare = 6},
 	[COLUMN_LAST] = {.name = "last_ns", .title = "Last", .number = true, .spare = 7},
-	[COLUMN_MEAN_GAP] = {.name = "mean_gap_ns", .title = "Mean gap", .number = true, .spare = 9},
+	[COLUMN_MEAN_GAP] = {.name = "mean_gap_ns", .title = "Mean gap", .number = true, .spare = 8},
 	[COLUMN_CONDITIONS] = {.name = "conditions_ns", .title = "Conditions", .number = true},
 	[COLUMN_SHARE] = {.name = "share", .title = "Share", .number = true},
 	[COLUMN_DETECTING] = {.name = "detecting_ns", .title = "Detecting", .number = true, .spare = 5},
@@ -116,7 +116,7 @@ static int say_never_fulfilled(struct render *render, const struct report *repor
 
 int view_events(struct render *render, const struct report *report, const struct view_options *options)
 {
-	const struct table table = {
+	struct table table = {
 		.field = {.name = "events", .title = ""},
 		.columns = columns,
 		.n_columns = COLUMNS,
@@ -133,6 +133,7 @@ int view_events(struct render *render, const struct report *report, const struct
 	if (r < 0)
 		return r;
 	double acting_total_ns = acting_total(report);
+	table.rows = n;
 	render_table_open(render, &table);
 	for (size_t i = 0; i < n; i++) {
 		struct cell cells[COLUMNS];

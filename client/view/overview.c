@@ -302,6 +302,17 @@ static void occurrences_line(struct render *render, const Condprof__DebugReportO
 	line(render, "occurrences", cell_text(text));
 }
 
+/// Drawn, where that is possible.
+static void pass_times(struct render *render, const struct report *report)
+{
+	static const struct field field = {.page = "pass times"};
+	const Condprof__Histogram *histogram = report->details ? report->details->pass_time : NULL;
+	struct histogram_cell drawing;
+
+	if (histogram_drawing(histogram, &drawing))
+		render_value(render, &field, cell_histogram(&drawing));
+}
+
 static void session_lines(struct render *render, const struct report *report)
 {
 	const Condprof__Session *session = &report->session;
@@ -324,6 +335,7 @@ static void session_lines(struct render *render, const struct report *report)
 		     cell_text("clicks, swipes, keys, texts, signals and notifications were only recorded"));
 	if (report->overview->has_clock_pair_ns)
 		line(render, "clock pair", cell_duration(report->overview->clock_pair_ns));
+	pass_times(render, report);
 }
 
 void view_report_begin(struct render *render, enum view_kind view, const struct report *report)
@@ -434,8 +446,9 @@ static void say_never_reached(struct render *render, const struct report *report
 		never += report->conditions[i].measured && report->conditions[i].checks == 0;
 	}
 	if (never > 0)
-		render_say(render, "%zu of %zu conditions %s never checked: --view conditions says why.", never,
-			   measured, never == 1 ? "was" : "were");
+		render_say(render, "%zu of %zu conditions %s never checked: %s why.", never, measured,
+			   never == 1 ? "was" : "were",
+			   render_is_whole(render) ? "the conditions below say" : "--view conditions says");
 	else if (measured == 0 && report->n_conditions > 0)
 		render_say(render, "This report has no figures of its conditions.");
 }
@@ -497,7 +510,7 @@ static void say_not_evaluable(struct render *render, const struct report *report
 	}
 }
 
-static void say_damage(struct render *render, const struct report *report)
+void view_damage(struct render *render, int damage)
 {
 	static const struct {
 		int bit;
@@ -510,7 +523,7 @@ static void say_damage(struct render *render, const struct report *report)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sentences); i++)
-		if (report->damage & sentences[i].bit)
+		if (damage & sentences[i].bit)
 			render_say(render, "%s", sentences[i].sentence);
 }
 
@@ -528,5 +541,5 @@ void view_report_end(struct render *render, const struct report *report)
 	say_gaps(render, report->overview);
 	say_lost(render, report->overview);
 	say_not_evaluable(render, report);
-	say_damage(render, report);
+	view_damage(render, report->damage);
 }

@@ -68,6 +68,15 @@ void view_timeline_begin(struct timeline_view *view, struct render *render, cons
 int view_timeline_occurrence(void *context, const struct occurrence *occurrence);
 void view_timeline_end(struct timeline_view *view);
 
+/// What of a report is damaged, in words. @param damage report_damage bits
+void view_damage(struct render *render, int damage);
+
+/// All views as one document: begin, then the timeline's three calls, then end. @param whole_timeline false: only a
+/// part of it was asked for. @param damage_said report->damage as it was at the beginning: the timeline may find more
+/// @return 0, -ENOMEM
+int view_document_begin(struct render *render, const struct report *report, bool whole_timeline);
+void view_document_end(struct render *render, const struct report *report, int damage_said);
+
 /// The whole report as Prometheus metrics. @return 0, -ENOMEM; errors of `out` stick to it
 int view_metrics(FILE *out, const struct report *report);
 
@@ -75,6 +84,10 @@ int view_metrics(FILE *out, const struct report *report);
 int view_select_conditions(const struct report *report, const struct view_options *options, size_t **ret,
 			   size_t *ret_n);
 int view_select_events(const struct report *report, const struct view_options *options, size_t **ret, size_t *ret_n);
+
+/// A histogram to be drawn along its own axis. @param histogram may be NULL. @return false: there is nothing to draw,
+/// or it is none of ours
+bool histogram_drawing(const Condprof__Histogram *histogram, struct histogram_cell *ret);
 
 static inline struct cell cell_maybe_duration(struct maybe figure)
 {

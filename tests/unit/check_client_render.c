@@ -96,6 +96,121 @@ static void write_document(struct render *render, bool rows)
 	render_table_close(render);
 }
 
+/// What a page has between its header and its footer.
+static const char *page_body(struct printed *printed)
+{
+	char *begin = strstr(printed->text, "<main>\n"), *end = strstr(printed->text, "</main>");
+
+	ck_assert(begin && end && begin < end);
+	*end = 0;
+	return begin + strlen("<main>\n");
+}
+
+START_TEST(html_document)
+{
+	struct printed printed;
+
+	setenv("TZ", "UTC", 1);
+	tzset();
+	begin(&printed, OUTPUT_HTML, &(struct render_style){.ascii = true, .width = 10, .escape_8bit = true});
+	write_document(printed.render, true);
+	ck_assert_ptr_nonnull(strstr(end(&printed), "<title>\nHead\n</title>"));
+	ck_assert_str_eq(
+		page_body(&printed),
+		"<h1>Head</h1>\n"
+		"<dl>\n"
+		"<div><dt>name</dt><dd>a &quot;b&quot;, c</dd></div>\n"
+		"<div><dt>share</dt><dd><svg class=\"bar\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\">"
+		"<rect class=\"share\" width=\"50\" height=\"1\"/></svg><span class=\"p\">50.0 %</span></dd></div>\n"
+		"<div><dt>people only</dt><dd>1970-01-01 00:00:00</dd></div>\n"
+		"</dl>\n"
+		"<p class=\"say\">A sentence.</p>\n"
+		"<h3>Rows</h3>\n"
+		"<noscript><div class=\"scroll\"><table class=\"main\" data-name=\"rows\">\n"
+		"<thead><tr><th scope=\"col\" data-c=\"1\" data-name=\"name\">Name</th>"
+		"<th scope=\"col\" class=\"n\" data-c=\"2\" data-name=\"ns\">Time</th>"
+		"<th scope=\"col\" class=\"n\" data-c=\"3\" data-name=\"\">Since</th></tr></thead>\n"
+		"<tbody>\n"
+		"<tr data-v=\"1,,1500,\"><td>one<td class=\"n\">1.50 µs<td class=\"n faint\">–\n"
+		"<tr class=\"more\"><td colspan=\"3\"><p><span>p</span> <span>5 ns</span> <span>good</span> </p>"
+		"<p><span>part</span> </p>"
+		"<tr data-v=\"2,,,1040000000\"><td>x\\ny<td class=\"n faint\">–<td class=\"n\">+1.04 s\n"
+		"</tbody>\n</table></div></noscript>\n");
+	free(printed.text);
+}
+END_TEST
+
+START_TEST(html_names_stay_text)
+{
+	static const char hostile[] = "</script><script>alert(1)</script>\u2028'\"&amp;<!--\x1b[31m\u202e";
+	static const char escaped[] =
+		"&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;\\u2028&#39;&quot;&amp;amp;&lt;!--"
+		"\\x1b[31m\\u202e";
+	static const struct field field = {.title = "who"};
+	struct printed printed;
+	char *place;
+	int count = 0;
+
+	begin(&printed, OUTPUT_HTML, &(struct render_style){0});
+	render_heading(printed.render, "%s", hostile);
+	render_value(printed.render, &field, cell_text(hostile));
+	render_say(printed.render, "%s", hostile);
+	render_table_open(printed.render, &table);
+	render_row(printed.render, (struct cell[]){cell_count(1), cell_text(hostile), cell_null(), cell_null()});
+	render_table_open(printed.render, &nested);
+	render_row(printed.render, (struct cell[]){cell_text(hostile), cell_null(), cell_flag(true)});
+	render_table_close(printed.render);
+	render_table_close(printed.render);
+	end(&printed);
+	ck_assert_ptr_null(strstr(printed.text, "<script>alert"));
+	for (place = printed.text; (place = strstr(place, escaped)); place++)
+		count++;
+	ck_assert_int_eq(count, 6); // title, heading, value, sentence, cell, nested cell
+	free(printed.text);
+}
+END_TEST
+
+START_TEST(html_drawings)
+{
+	static const struct field field = {.page = "times"};
+	static const int64_t counts[] = {1, 0, 4};
+	const struct histogram_cell histogram = {
+		.counts = counts, .n = 3, .first = 80, .zero = 2, .axis_first = 79, .axis_last = 89};
+	static const struct group whole = {.field = {.name = "time", .title = "Time"},
+					   .layout = LAYOUT_BARS,
+					   .whole_ns = 100},
+				  inner = {.field = {.name = "part"}, .layout = LAYOUT_BARS};
+	static const struct field fields[] = {{.name = "all", .title = "all"},
+					      {.name = "a", .title = "<a>"},
+					      {.name = "total", .title = "part", .total = true},
+					      {.name = "b", .title = "b"},
+					      {.name = "c", .title = "c"}};
+	struct printed printed;
+
+	begin(&printed, OUTPUT_HTML, &(struct render_style){0});
+	render_value(printed.render, &field, cell_histogram(&histogram));
+	render_open(printed.render, &whole);
+	render_value(printed.render, &fields[0], cell_duration(100));
+	render_value(printed.render, &fields[1], cell_null());
+	render_open(printed.render, &inner);
+	render_value(printed.render, &fields[2], cell_duration(40));
+	render_value(printed.render, &fields[3], cell_duration(40));
+	render_close(printed.render);
+	render_value(printed.render, &fields[4], cell_duration(60));
+	render_close(printed.render);
+	end(&printed);
+	const char *body = page_body(&printed);
+	ck_assert_ptr_nonnull(strstr(body, "<dt>times</dt><dd><svg class=\"chart\" viewBox=\"-2 0 15 24\" "
+					   "preserveAspectRatio=\"none\" data-h=\"80;2;0;1,0,4\">"
+					   "<path d=\"M-2 24v-12h1V24M1 24v-6h1V24M3 24v-24h1V24\"/></svg></dd>"));
+	ck_assert_ptr_null(strstr(body, "class=\"stack\"")); // a part is not known: nothing to stack
+	ck_assert_ptr_nonnull(strstr(body, "<td class=\"n faint\">–</td>"));
+	ck_assert_ptr_nonnull(strstr(body, "40.0 %</td><td class=\"b\"><svg class=\"bar\" viewBox=\"0 0 100 1\" "
+					   "preserveAspectRatio=\"none\"><rect class=\"part\" width=\"40\""));
+	free(printed.text);
+}
+END_TEST
+
 START_TEST(text_document)
 {
 	struct printed printed;
@@ -373,6 +488,9 @@ int main(void)
 
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		return puts("1..0 # SKIP the locale C.UTF-8 is missing") < 0;
+	tcase_add_test(test, html_document);
+	tcase_add_test(test, html_names_stay_text);
+	tcase_add_test(test, html_drawings);
 	tcase_add_test(test, text_document);
 	tcase_add_test(test, json_document);
 	tcase_add_test(test, csv_of_a_table);
