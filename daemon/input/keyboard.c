@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The layout is asked what it gives for every key under every set of modifiers we could hold, with what is locked now
-// (Caps Lock, the group): that makes a table, and the table answers. It is made anew when one of these changes.
-//
 // A spare key is one without any symbol. It is bound to a symbol's small and capital form together, as a layout would,
-// so that the table's rules hold for it too. Bound keys stay bound: whoever gets the key looks the symbol up later than
-// it was struck.
+// so that Shift and Caps Lock mean the same for it. Bound keys stay bound: whoever gets the key looks the symbol up
+// later than it was struck.
 #include "config.h"
 
 #include "daemon/input/keyboard.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <xcb/xkb.h>
 #include <xkbcommon/xkbcommon-x11.h>
-
-#define MODIFIER_SETS (1U << KEYBOARD_MODIFIERS)
-
-struct entry {
-	uint32_t keysym;
-	uint8_t keycode, modifiers;
-};
 
 struct spare {
 	uint8_t keycode;
@@ -32,121 +21,13 @@ struct spare {
 struct keyboard {
 	xcb_connection_t *xcb;
 	struct xkb_context *context;
-	struct xkb_keymap *keymap;
+	struct layout *layout;
 	int32_t device;
 	uint8_t first_event; // the number of XKB events on this connection
 	bool stale;          // the layout
-	bool table_stale;
-	uint32_t locked, group;
-	struct {
-		uint8_t keycode; // 0: none
-		uint32_t mask;   // real modifiers it sets
-	} modifiers[KEYBOARD_MODIFIERS];
-	struct entry *entries; // by keysym, the cheapest first
-	size_t n_entries;
-	struct spare spares[KEYBOARD_KEYCODES];
+	struct spare spares[LAYOUT_KEYCODES];
 	size_t n_spares;
 };
-
-static const uint32_t modifier_symbols[] = {
-	[KEYBOARD_SHIFT] = XKB_KEY_Shift_L,
-	[KEYBOARD_LEVEL3] = XKB_KEY_ISO_Level3_Shift,
-	[KEYBOARD_LEVEL5] = XKB_KEY_ISO_Level5_Shift,
-};
-static_assert(ARRAY_SIZE(modifier_symbols) == KEYBOARD_MODIFIERS, "a symbol a modifier");
-
-static void key_range(const struct keyboard *keyboard, xkb_keycode_t *ret_first, xkb_keycode_t *ret_last)
-{
-	*ret_first = xkb_keymap_min_keycode(keyboard->keymap);
-	*ret_last = MIN(xkb_keymap_max_keycode(keyboard->keymap), KEYBOARD_KEYCODES - 1);
-}
-
-// --- modifiers ------------------------------------------------------------------------------------------------------
-
-static bool has_symbol(struct xkb_keymap *keymap, xkb_keycode_t key, uint32_t keysym)
-{
-	for (xkb_layout_index_t layout = 0; layout < xkb_keymap_num_layouts_for_key(keymap, key); layout++) {
-		const xkb_keysym_t *symbols;
-		int count = xkb_keymap_key_get_syms_by_level(keymap, key, layout, 0, &symbols);
-
-		for (int i = 0; i < count; i++) {
-			if (symbols[i] == keysym)
-				return true;
-		}
-	}
-	return false;
-}
-
-// The modifiers that are down while the key is, if it does nothing but that.
-static uint32_t effect_of_key(struct xkb_keymap *keymap, xkb_keycode_t key)
-{
-	struct xkb_state *state = xkb_state_new(keymap);
-
-	if (!state)
-		return 0;
-	xkb_state_update_key(state, key, XKB_KEY_DOWN);
-	uint32_t mask = xkb_state_serialize_mods(state, XKB_STATE_MODS_DEPRESSED);
-	xkb_state_update_key(state, key, XKB_KEY_UP);
-	if (xkb_state_serialize_mods(state, XKB_STATE_MODS_EFFECTIVE) != 0)
-		mask = 0;
-	xkb_state_unref(state);
-	return mask;
-}
-
-static void find_modifiers(struct keyboard *keyboard)
-{
-	xkb_keycode_t first, last;
-
-	key_range(keyboard, &first, &last);
-	memset(keyboard->modifiers, 0, sizeof(keyboard->modifiers));
-	for (size_t i = 0; i < KEYBOARD_MODIFIERS; i++) {
-		for (xkb_keycode_t key = first; key <= last && !keyboard->modifiers[i].keycode; key++) {
-			uint32_t mask = has_symbol(keyboard->keymap, key, modifier_symbols[i])
-						? effect_of_key(keyboard->keymap, key)
-						: 0;
-
-			if (mask) {
-				keyboard->modifiers[i].keycode = (uint8_t)key;
-				keyboard->modifiers[i].mask = mask;
-			}
-		}
-	}
-}
-
-uint8_t keyboard_modifier_key(const struct keyboard *keyboard, enum keyboard_modifier modifier)
-{
-	return keyboard->modifiers[modifier].keycode;
-}
-
-// --- table ----------------------------------------------------------------------------------------------------------
-
-// @return false: one of them has no key
-static bool mask_of_set(const struct keyboard *keyboard, unsigned set, uint32_t *ret)
-{
-	uint32_t mask = 0;
-
-	for (size_t i = 0; i < KEYBOARD_MODIFIERS; i++) {
-		if (!(set & 1U << i))
-			continue;
-		if (!keyboard->modifiers[i].keycode)
-			return false;
-		mask |= keyboard->modifiers[i].mask;
-	}
-	*ret = mask;
-	return true;
-}
-
-static int compare_entries(const void *left, const void *right)
-{
-	const struct entry *a = left, *b = right;
-
-	if (a->keysym != b->keysym)
-		return a->keysym < b->keysym ? -1 : 1;
-	int more = __builtin_popcount(a->modifiers) - __builtin_popcount(b->modifiers);
-	if (more == 0)
-		more = a->modifiers - b->modifiers;
-	return more ? more : a->keycode - b->keycode;
-}
 
 static struct spare *find_spare_key(struct keyboard *keyboard, uint8_t keycode)
 {
@@ -155,76 +36,6 @@ static struct spare *find_spare_key(struct keyboard *keyboard, uint8_t keycode)
 			return &keyboard->spares[i];
 	}
 	return NULL;
-}
-
-// Spare keys have rules of their own.
-static void add_set(struct keyboard *keyboard, struct xkb_state *state, unsigned set)
-{
-	xkb_keycode_t first, last;
-	uint32_t mask;
-
-	if (!mask_of_set(keyboard, set, &mask))
-		return;
-	key_range(keyboard, &first, &last);
-	xkb_state_update_mask(state, mask, 0, keyboard->locked, 0, 0, keyboard->group);
-	for (xkb_keycode_t key = first; key <= last; key++) {
-		uint32_t keysym = xkb_state_key_get_one_sym(state, key);
-
-		if (keysym != XKB_KEY_NoSymbol && !find_spare_key(keyboard, (uint8_t)key))
-			keyboard->entries[keyboard->n_entries++] =
-				(struct entry){.keysym = keysym, .keycode = (uint8_t)key, .modifiers = (uint8_t)set};
-	}
-}
-
-static void make_table(struct keyboard *keyboard)
-{
-	struct xkb_state *state = xkb_state_new(keyboard->keymap);
-
-	keyboard->n_entries = 0;
-	if (!state)
-		return;
-	for (unsigned set = 0; set < MODIFIER_SETS; set++)
-		add_set(keyboard, state, set);
-	xkb_state_unref(state);
-	qsort(keyboard->entries, keyboard->n_entries, sizeof(*keyboard->entries), compare_entries);
-	keyboard->table_stale = false;
-}
-
-static const struct entry *find_entry(const struct keyboard *keyboard, uint32_t keysym)
-{
-	size_t low = 0, high = keyboard->n_entries;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (keyboard->entries[middle].keysym < keysym)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < keyboard->n_entries && keyboard->entries[low].keysym == keysym ? &keyboard->entries[low] : NULL;
-}
-
-// Some layouts give a character by its Unicode number, some by its old name.
-static const struct entry *find_same_character(const struct keyboard *keyboard, uint32_t keysym)
-{
-	uint32_t character = xkb_keysym_to_utf32(keysym);
-	const struct entry *best = NULL;
-
-	if (character <= ' ')
-		return NULL;
-	for (size_t i = 0; i < keyboard->n_entries; i++) {
-		const struct entry *entry = &keyboard->entries[i];
-
-		if (xkb_keysym_to_utf32(entry->keysym) != character)
-			continue;
-		// The keypad's characters are other keys.
-		if (entry->keysym >= XKB_KEY_KP_Space && entry->keysym <= XKB_KEY_KP_Equal)
-			continue;
-		if (!best || __builtin_popcount(entry->modifiers) < __builtin_popcount(best->modifiers))
-			best = entry;
-	}
-	return best;
 }
 
 // --- spare keys -----------------------------------------------------------------------------------------------------
@@ -241,31 +52,33 @@ static struct spare *find_bound(struct keyboard *keyboard, uint32_t keysym)
 }
 
 // Which form the key gives without Shift depends on Caps Lock.
-static struct keyboard_stroke stroke_of_spare(const struct keyboard *keyboard, const struct spare *spare,
-					      uint32_t keysym)
+static struct layout_stroke stroke_of_spare(const struct keyboard *keyboard, const struct spare *spare, uint32_t keysym)
 {
-	bool caps = keyboard->locked & XCB_MOD_MASK_LOCK, two = spare->lower != spare->upper;
+	bool caps = layout_has_caps_lock(keyboard->layout), two = spare->lower != spare->upper;
 	bool shift = two && (keysym == spare->upper) != caps;
 
-	return (struct keyboard_stroke){
-		.keycode = spare->keycode, .modifiers = shift ? 1U << KEYBOARD_SHIFT : 0, .spare = true};
+	return (struct layout_stroke){
+		.keycode = spare->keycode, .modifiers = shift ? 1U << LAYOUT_SHIFT : 0, .spare = true};
 }
 
 // What was bound stays ours as long as it is what the server has.
 static void find_spares(struct keyboard *keyboard)
 {
-	struct spare found[KEYBOARD_KEYCODES];
+	struct spare found[LAYOUT_KEYCODES];
 	size_t count = 0;
-	xkb_keycode_t first, last;
+	uint8_t first, last;
 
-	key_range(keyboard, &first, &last);
-	for (xkb_keycode_t key = last; key >= first && key > 0; key--) {
+	layout_range(keyboard->layout, &first, &last);
+	for (unsigned key = last; key >= first && key > 0; key--) {
 		const struct spare *before = find_spare_key(keyboard, (uint8_t)key);
 
-		if (xkb_keymap_num_layouts_for_key(keyboard->keymap, key) == 0)
+		if (!layout_has_key(keyboard->layout, (uint8_t)key))
 			found[count++] = (struct spare){.keycode = (uint8_t)key};
-		else if (before && before->sent && has_symbol(keyboard->keymap, key, before->sent))
+		else if (before && before->sent && layout_has_symbol(keyboard->layout, (uint8_t)key, before->sent))
 			found[count++] = *before;
+		else
+			continue;
+		layout_exclude(keyboard->layout, (uint8_t)key);
 	}
 	memcpy(keyboard->spares, found, count * sizeof(*found));
 	keyboard->n_spares = count;
@@ -329,7 +142,7 @@ void keyboard_unbind(struct keyboard *keyboard)
 	}
 }
 
-void keyboard_used(struct keyboard *keyboard, const struct keyboard_stroke *stroke, int64_t now_ns)
+void keyboard_used(struct keyboard *keyboard, const struct layout_stroke *stroke, int64_t now_ns)
 {
 	struct spare *spare = stroke->spare ? find_spare_key(keyboard, stroke->keycode) : NULL;
 
@@ -346,7 +159,7 @@ int64_t keyboard_last_used_ns(const struct keyboard *keyboard)
 	return last_ns;
 }
 
-int keyboard_find(struct keyboard *keyboard, uint32_t keysym, struct keyboard_stroke *ret)
+int keyboard_find(struct keyboard *keyboard, uint32_t keysym, struct layout_stroke *ret)
 {
 	const struct spare *spare = find_bound(keyboard, keysym);
 
@@ -354,15 +167,12 @@ int keyboard_find(struct keyboard *keyboard, uint32_t keysym, struct keyboard_st
 		*ret = stroke_of_spare(keyboard, spare, keysym);
 		return 0;
 	}
-	if (keyboard->table_stale)
-		make_table(keyboard);
-	const struct entry *entry = find_entry(keyboard, keysym);
-	if (!entry)
-		entry = find_same_character(keyboard, keysym);
-	if (!entry)
-		return -ENOENT;
-	*ret = (struct keyboard_stroke){.keycode = entry->keycode, .modifiers = entry->modifiers};
-	return 0;
+	return layout_find(keyboard->layout, keysym, ret);
+}
+
+uint8_t keyboard_modifier_key(const struct keyboard *keyboard, enum layout_modifier modifier)
+{
+	return layout_modifier_key(keyboard->layout, modifier);
 }
 
 // --- events ---------------------------------------------------------------------------------------------------------
@@ -383,15 +193,6 @@ static bool is_own_change(struct keyboard *keyboard, const xcb_xkb_map_notify_ev
 	return true;
 }
 
-static void state_changed(struct keyboard *keyboard, uint32_t locked, uint32_t group)
-{
-	if (keyboard->locked == locked && keyboard->group == group)
-		return;
-	keyboard->locked = locked;
-	keyboard->group = group;
-	keyboard->table_stale = true;
-}
-
 void keyboard_event(struct keyboard *keyboard, const xcb_generic_event_t *event)
 {
 	if ((event->response_type & 0x7f) != keyboard->first_event)
@@ -407,7 +208,7 @@ void keyboard_event(struct keyboard *keyboard, const xcb_generic_event_t *event)
 	case XCB_XKB_STATE_NOTIFY: {
 		const xcb_xkb_state_notify_event_t *state = (const xcb_xkb_state_notify_event_t *)event;
 
-		state_changed(keyboard, state->lockedMods, state->group);
+		layout_set_state(keyboard->layout, state->lockedMods, state->group);
 		break;
 	}
 	default:
@@ -428,21 +229,20 @@ int keyboard_load(struct keyboard *keyboard)
 		keyboard->xcb, xcb_xkb_get_state(keyboard->xcb, (xcb_xkb_device_spec_t)keyboard->device), NULL);
 	struct xkb_keymap *keymap = xkb_x11_keymap_new_from_device(keyboard->context, keyboard->xcb, keyboard->device,
 								   XKB_KEYMAP_COMPILE_NO_FLAGS);
-	if (!state || !keymap) {
-		free(state);
+	struct layout *layout = NULL;
+	int r = state && keymap ? layout_new(keymap, &layout) : -EIO;
+
+	if (r == -EIO)
 		xkb_keymap_unref(keymap);
-		return -EIO;
+	if (r == 0) {
+		layout_free(keyboard->layout);
+		keyboard->layout = layout;
+		layout_set_state(layout, state->lockedMods, state->group);
+		keyboard->stale = false;
+		find_spares(keyboard);
 	}
-	xkb_keymap_unref(keyboard->keymap);
-	keyboard->keymap = keymap;
-	keyboard->locked = state->lockedMods;
-	keyboard->group = state->group;
-	keyboard->stale = false;
-	keyboard->table_stale = true;
 	free(state);
-	find_modifiers(keyboard);
-	find_spares(keyboard);
-	return 0;
+	return r;
 }
 
 static void select_events(struct keyboard *keyboard)
@@ -483,8 +283,7 @@ int keyboard_new(xcb_connection_t *xcb, struct keyboard **ret)
 		return -ENOMEM;
 	keyboard->xcb = xcb;
 	keyboard->context = xkb_context_new(XKB_CONTEXT_NO_DEFAULT_INCLUDES | XKB_CONTEXT_NO_ENVIRONMENT_NAMES);
-	keyboard->entries = calloc((size_t)KEYBOARD_KEYCODES * MODIFIER_SETS, sizeof(*keyboard->entries));
-	int r = keyboard->context && keyboard->entries ? set_up(keyboard) : -ENOMEM;
+	int r = keyboard->context ? set_up(keyboard) : -ENOMEM;
 	if (r < 0) {
 		keyboard_free(keyboard);
 		return r;
@@ -497,9 +296,8 @@ struct keyboard *keyboard_free(struct keyboard *keyboard)
 {
 	if (!keyboard)
 		return NULL;
-	xkb_keymap_unref(keyboard->keymap);
+	layout_free(keyboard->layout);
 	xkb_context_unref(keyboard->context);
-	free(keyboard->entries);
 	free(keyboard);
 	return NULL;
 }

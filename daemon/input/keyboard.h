@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// What an X server's keyboard can do: which key and which modifiers give a keysym in its present layout, with what is
-/// locked now, and spare keys that can be bound to what no key gives. Sends no key itself.
+/// An X server's keyboard: its layout and what is locked, followed by events, and spare keys that can be bound to what
+/// no key gives. Sends no key itself.
 ///
 /// Loading blocks on the server; everything else only looks and queues requests.
 #ifndef CONDPROF_KEYBOARD_H
 #define CONDPROF_KEYBOARD_H
 
-#include "proto/errors.h"
+#include "daemon/input/layout.h"
 
 #include <xcb/xcb.h>
-
-#define KEYBOARD_KEYCODES 256U
-
-/// Modifiers that are pressed to reach a symbol; none that lock.
-enum keyboard_modifier { KEYBOARD_SHIFT, KEYBOARD_LEVEL3, KEYBOARD_LEVEL5, KEYBOARD_MODIFIERS };
-
-struct keyboard_stroke {
-	uint8_t keycode;
-	uint8_t modifiers; ///< bits of enum keyboard_modifier
-	bool spare;        ///< the key is one of those bound by us
-};
 
 struct keyboard;
 
@@ -35,10 +24,10 @@ bool keyboard_is_stale(const struct keyboard *keyboard);
 int keyboard_load(struct keyboard *keyboard);
 
 /// The keycode of a modifier. 0: the layout has none.
-uint8_t keyboard_modifier_key(const struct keyboard *keyboard, enum keyboard_modifier modifier);
+uint8_t keyboard_modifier_key(const struct keyboard *keyboard, enum layout_modifier modifier);
 
 /// @return 0, or -ENOENT: no key gives it now
-int keyboard_find(struct keyboard *keyboard, uint32_t keysym, struct keyboard_stroke *ret);
+int keyboard_find(struct keyboard *keyboard, uint32_t keysym, struct layout_stroke *ret);
 
 /// Binds a free spare key to the keysym, so that keyboard_find() finds it.
 /// @return 0; -ENOSPC: there is none; -EINVAL: no such symbol
@@ -50,7 +39,7 @@ void keyboard_reuse(struct keyboard *keyboard);
 void keyboard_unbind(struct keyboard *keyboard);
 
 /// Notes that a stroke was sent.
-void keyboard_used(struct keyboard *keyboard, const struct keyboard_stroke *stroke, int64_t now_ns);
+void keyboard_used(struct keyboard *keyboard, const struct layout_stroke *stroke, int64_t now_ns);
 /// When a bound key was struck last. 0: never
 int64_t keyboard_last_used_ns(const struct keyboard *keyboard);
 

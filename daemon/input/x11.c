@@ -30,7 +30,7 @@
 
 struct hold {
 	uint32_t keysym;
-	struct keyboard_stroke stroke;
+	struct layout_stroke stroke;
 };
 
 struct x11_input {
@@ -39,9 +39,9 @@ struct x11_input {
 	int wake_fd;
 	struct keyboard *keyboard;
 	bool button_held;
-	bool unsettled;                  // a key was sent that may have locked something
-	uint8_t held[KEYBOARD_KEYCODES]; // how often we hold a key down
-	struct hold holds[HOLDS_MAX];    // of key_press, in order
+	bool unsettled;                // a key was sent that may have locked something
+	uint8_t held[LAYOUT_KEYCODES]; // how often we hold a key down
+	struct hold holds[HOLDS_MAX];  // of key_press, in order
 	size_t n_holds;
 };
 
@@ -177,9 +177,9 @@ static void release_key(struct x11_input *x11, uint8_t keycode)
 		send(x11, XCB_KEY_RELEASE, keycode, 0, 0);
 }
 
-static void press_stroke(struct x11_input *x11, const struct keyboard_stroke *stroke)
+static void press_stroke(struct x11_input *x11, const struct layout_stroke *stroke)
 {
-	for (unsigned i = 0; i < KEYBOARD_MODIFIERS; i++) {
+	for (unsigned i = 0; i < LAYOUT_MODIFIERS; i++) {
 		if (stroke->modifiers & 1U << i)
 			press_key(x11, keyboard_modifier_key(x11->keyboard, i));
 	}
@@ -187,10 +187,10 @@ static void press_stroke(struct x11_input *x11, const struct keyboard_stroke *st
 	keyboard_used(x11->keyboard, stroke, wait_now_ns());
 }
 
-static void release_stroke(struct x11_input *x11, const struct keyboard_stroke *stroke)
+static void release_stroke(struct x11_input *x11, const struct layout_stroke *stroke)
 {
 	release_key(x11, stroke->keycode);
-	for (unsigned i = KEYBOARD_MODIFIERS; i-- > 0;) {
+	for (unsigned i = LAYOUT_MODIFIERS; i-- > 0;) {
 		if (stroke->modifiers & 1U << i)
 			release_key(x11, keyboard_modifier_key(x11->keyboard, i));
 	}
@@ -269,7 +269,7 @@ static uint32_t take_keysym(const char **text)
 // many.
 static void bind_text(struct x11_input *x11, const char *text)
 {
-	struct keyboard_stroke stroke;
+	struct layout_stroke stroke;
 	uint32_t keysym;
 
 	while (keyboard_has_free(x11->keyboard) && (keysym = take_keysym(&text))) {
@@ -292,7 +292,7 @@ static int reuse_spares(struct x11_input *x11)
 }
 
 // The stroke for a keysym; where no key gives it, a spare key is bound to it first, and others to what `rest` needs.
-static int make_stroke(struct x11_input *x11, uint32_t keysym, const char *rest, struct keyboard_stroke *ret)
+static int make_stroke(struct x11_input *x11, uint32_t keysym, const char *rest, struct layout_stroke *ret)
 {
 	if (keyboard_find(x11->keyboard, keysym, ret) == 0)
 		return 0;
@@ -311,7 +311,7 @@ static int make_stroke(struct x11_input *x11, uint32_t keysym, const char *rest,
 static int x11_key_press(struct input *input, uint32_t keysym)
 {
 	struct x11_input *x11 = (struct x11_input *)input;
-	struct keyboard_stroke stroke;
+	struct layout_stroke stroke;
 	int r = begin_keys(x11);
 
 	if (r == 0 && x11->n_holds == HOLDS_MAX)
@@ -354,7 +354,7 @@ static int x11_type(struct input *input, const char *utf8)
 	if (r < 0)
 		return r;
 	for (unsigned n = 1; (keysym = take_keysym(&utf8)); n++) {
-		struct keyboard_stroke stroke;
+		struct layout_stroke stroke;
 
 		r = make_stroke(x11, keysym, utf8, &stroke);
 		if (r < 0)
@@ -376,7 +376,7 @@ static int x11_release_all(struct input *input)
 	if (r < 0)
 		return r;
 	x11->n_holds = 0;
-	for (unsigned keycode = KEYBOARD_KEYCODES; keycode-- > 0;) {
+	for (unsigned keycode = LAYOUT_KEYCODES; keycode-- > 0;) {
 		if (x11->held[keycode])
 			send(x11, XCB_KEY_RELEASE, (uint8_t)keycode, 0, 0);
 		x11->held[keycode] = 0;
@@ -434,7 +434,7 @@ static void release_leftovers(struct x11_input *x11)
 			count++;
 		}
 	}
-	for (unsigned keycode = 0; keys && keycode < KEYBOARD_KEYCODES; keycode++) {
+	for (unsigned keycode = 0; keys && keycode < LAYOUT_KEYCODES; keycode++) {
 		if (keys->keys[keycode / 8] & 1U << keycode % 8) {
 			send(x11, XCB_KEY_RELEASE, (uint8_t)keycode, 0, 0);
 			count++;
