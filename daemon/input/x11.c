@@ -9,29 +9,23 @@
 
 #include "daemon/input/keyboard.h"
 #include "daemon/input/kinds.h"
+#include "daemon/input/strokes.h"
+#include "daemon/input/text.h"
 #include "daemon/log/log.h"
 #include "daemon/screen/wait.h"
 #include "daemon/screen/x11_connect.h"
-#include "proto/utf8.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <xcb/xcbext.h>
 #include <xcb/xtest.h>
 #include <xkbcommon/xkbcommon.h>
 
-#define BUTTONS 5 // that the core protocol can ask for
-#define HOLDS_MAX 64U
+#define BUTTONS 5           // that the core protocol can ask for
 #define STROKES_A_FLUSH 32U // a few kilobytes, far from what a socket takes
 #define SERVER_PATIENCE_NS (5 * NSEC_PER_SEC)
 #define SYNCHRONIZE_NS (200 * NSEC_PER_MSEC)
 #define REBIND_NS (200 * NSEC_PER_MSEC) // in which a client has looked up a bound key that it was sent
-
-struct hold {
-	uint32_t keysym;
-	struct layout_stroke stroke;
-};
 
 struct x11_input {
 	struct input input;
@@ -39,10 +33,8 @@ struct x11_input {
 	int wake_fd;
 	struct keyboard *keyboard;
 	bool button_held;
-	bool unsettled;                // a key was sent that may have locked something
-	uint8_t held[LAYOUT_KEYCODES]; // how often we hold a key down
-	struct hold holds[HOLDS_MAX];  // of key_press, in order
-	size_t n_holds;
+	bool unsettled; // a key was sent that may have locked something
+	struct strokes strokes;
 };
 
 static int fail(struct x11_input *x11, int errno_value, const char *what)
@@ -165,35 +157,16 @@ static int x11_release(struct input *input)
 
 // --- keys -----------------------------------------------------------------------------------------------------------
 
-static void press_key(struct x11_input *x11, uint8_t keycode)
+static void send_key(void *context, uint8_t keycode, bool down)
 {
-	if (keycode && x11->held[keycode]++ == 0)
-		send(x11, XCB_KEY_PRESS, keycode, 0, 0);
+	send(context, down ? XCB_KEY_PRESS : XCB_KEY_RELEASE, keycode, 0, 0);
 }
 
-static void release_key(struct x11_input *x11, uint8_t keycode)
+static uint8_t modifier_key(void *context, enum layout_modifier modifier)
 {
-	if (keycode && x11->held[keycode] > 0 && --x11->held[keycode] == 0)
-		send(x11, XCB_KEY_RELEASE, keycode, 0, 0);
-}
+	const struct x11_input *x11 = context;
 
-static void press_stroke(struct x11_input *x11, const struct layout_stroke *stroke)
-{
-	for (unsigned i = 0; i < LAYOUT_MODIFIERS; i++) {
-		if (stroke->modifiers & 1U << i)
-			press_key(x11, keyboard_modifier_key(x11->keyboard, i));
-	}
-	press_key(x11, stroke->keycode);
-	keyboard_used(x11->keyboard, stroke, wait_now_ns());
-}
-
-static void release_stroke(struct x11_input *x11, const struct layout_stroke *stroke)
-{
-	release_key(x11, stroke->keycode);
-	for (unsigned i = LAYOUT_MODIFIERS; i-- > 0;) {
-		if (stroke->modifiers & 1U << i)
-			release_key(x11, keyboard_modifier_key(x11->keyboard, i));
-	}
+	return keyboard_modifier_key(x11->keyboard, modifier);
 }
 
 static int run_load(struct blocking_call *call, void *argument, void **ret, struct error *error)
@@ -241,30 +214,6 @@ static int begin_keys(struct x11_input *x11)
 	return r < 0 ? r : refresh_keyboard(x11);
 }
 
-static uint32_t keysym_of(uint32_t character)
-{
-	if (character == '\n')
-		return XKB_KEY_Return;
-	if (character < ' ' && character != '\t' && character != '\r' && character != '\b' && character != 0x1b)
-		return XKB_KEY_NoSymbol;
-	return xkb_utf32_to_keysym(character);
-}
-
-// The next character that has a key at all.
-static uint32_t take_keysym(const char **text)
-{
-	while (**text) {
-		uint32_t character = 0;
-		size_t bytes = utf8_character(*text, strlen(*text), &character);
-		uint32_t keysym = bytes ? keysym_of(character) : XKB_KEY_NoSymbol;
-
-		*text += MAX(bytes, (size_t)1);
-		if (keysym != XKB_KEY_NoSymbol)
-			return keysym;
-	}
-	return XKB_KEY_NoSymbol;
-}
-
 // All that has to be bound is bound at once, as far as there are spare keys, so that clients see one change and not
 // many.
 static void bind_text(struct x11_input *x11, const char *text)
@@ -272,7 +221,7 @@ static void bind_text(struct x11_input *x11, const char *text)
 	struct layout_stroke stroke;
 	uint32_t keysym;
 
-	while (keyboard_has_free(x11->keyboard) && (keysym = take_keysym(&text))) {
+	while (keyboard_has_free(x11->keyboard) && (keysym = text_take_keysym(&text))) {
 		if (keyboard_find(x11->keyboard, keysym, &stroke) < 0)
 			keyboard_bind(x11->keyboard, keysym);
 	}
@@ -314,14 +263,13 @@ static int x11_key_press(struct input *input, uint32_t keysym)
 	struct layout_stroke stroke;
 	int r = begin_keys(x11);
 
-	if (r == 0 && x11->n_holds == HOLDS_MAX)
-		return fail(x11, ENOSPC, "too many keys are held down");
 	if (r == 0)
 		r = make_stroke(x11, keysym, "", &stroke);
 	if (r < 0)
 		return r;
-	x11->holds[x11->n_holds++] = (struct hold){keysym, stroke};
-	press_stroke(x11, &stroke);
+	if (strokes_hold(&x11->strokes, keysym, &stroke) < 0)
+		return fail(x11, ENOSPC, "too many keys are held down");
+	keyboard_used(x11->keyboard, &stroke, wait_now_ns());
 	x11->unsettled = x11->unsettled || locks(keysym);
 	return flush(x11);
 }
@@ -329,19 +277,12 @@ static int x11_key_press(struct input *input, uint32_t keysym)
 static int x11_key_release(struct input *input, uint32_t keysym)
 {
 	struct x11_input *x11 = (struct x11_input *)input;
-	size_t i = x11->n_holds;
 	int r = begin(x11);
 
 	if (r < 0)
 		return r;
-	while (i > 0 && x11->holds[i - 1].keysym != keysym)
-		i--;
-	if (i == 0)
-		return 0;
-	release_stroke(x11, &x11->holds[i - 1].stroke);
-	x11->unsettled = x11->unsettled || locks(keysym);
-	memmove(&x11->holds[i - 1], &x11->holds[i], (x11->n_holds - i) * sizeof(*x11->holds));
-	x11->n_holds--;
+	if (strokes_let_go(&x11->strokes, keysym))
+		x11->unsettled = x11->unsettled || locks(keysym);
 	return flush(x11);
 }
 
@@ -353,14 +294,15 @@ static int x11_type(struct input *input, const char *utf8)
 
 	if (r < 0)
 		return r;
-	for (unsigned n = 1; (keysym = take_keysym(&utf8)); n++) {
+	for (unsigned n = 1; (keysym = text_take_keysym(&utf8)); n++) {
 		struct layout_stroke stroke;
 
 		r = make_stroke(x11, keysym, utf8, &stroke);
 		if (r < 0)
 			break;
-		press_stroke(x11, &stroke);
-		release_stroke(x11, &stroke);
+		strokes_press(&x11->strokes, &stroke);
+		strokes_release(&x11->strokes, &stroke);
+		keyboard_used(x11->keyboard, &stroke, wait_now_ns());
 		if (n % STROKES_A_FLUSH == 0 && ((r = flush(x11)) < 0 || (r = await_room(x11)) < 0))
 			break;
 	}
@@ -375,12 +317,7 @@ static int x11_release_all(struct input *input)
 
 	if (r < 0)
 		return r;
-	x11->n_holds = 0;
-	for (unsigned keycode = LAYOUT_KEYCODES; keycode-- > 0;) {
-		if (x11->held[keycode])
-			send(x11, XCB_KEY_RELEASE, (uint8_t)keycode, 0, 0);
-		x11->held[keycode] = 0;
-	}
+	strokes_release_all(&x11->strokes);
 	if (x11->button_held)
 		send(x11, XCB_BUTTON_RELEASE, XCB_BUTTON_INDEX_1, 0, 0);
 	x11->button_held = false;
@@ -463,6 +400,7 @@ static int build(const struct x11_link *link, void **ret, struct error *error)
 		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
 	x11->link = *link;
 	x11->input.ops = &x11_input_ops;
+	x11->strokes = (struct strokes){.send = send_key, .modifier_key = modifier_key, .context = x11};
 	int r = check_extension(link, error);
 	if (r == 0) {
 		r = keyboard_new(link->xcb, &x11->keyboard);
