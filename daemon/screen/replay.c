@@ -9,8 +9,8 @@
 
 #include "daemon/screen/folder.h"
 #include "daemon/screen/kinds.h"
+#include "daemon/screen/uri.h"
 #include "daemon/screen/wait.h"
-#include "proto/limits.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -71,14 +71,15 @@ static int bad(struct error *error, const char *what, const char *value)
 	return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL, "replay: %s, not \"%.100s\"", what, value);
 }
 
-static int set_step(struct replay_options *options, const char *value, struct error *error)
+static int set_step(void *context, const char *value, struct error *error)
 {
-	(void)options;
+	(void)context;
 	return strcmp(value, "pass") == 0 ? 0 : bad(error, "step can only be \"pass\" (by time it is fps=N)", value);
 }
 
-static int set_fps(struct replay_options *options, const char *value, struct error *error)
+static int set_fps(void *context, const char *value, struct error *error)
 {
+	struct replay_options *options = context;
 	char *end = NULL;
 	bool plain = *value && strspn(value, "0123456789.") == strlen(value);
 	double fps = plain ? strtod(value, &end) : 0;
@@ -89,17 +90,19 @@ static int set_fps(struct replay_options *options, const char *value, struct err
 	return 0;
 }
 
-static int set_loop(struct replay_options *options, const char *value, struct error *error)
+static int set_loop(void *context, const char *value, struct error *error)
 {
+	struct replay_options *options = context;
+
 	if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
 		return bad(error, "loop is 0 or 1", value);
 	options->loop = *value == '1';
 	return 0;
 }
 
-static int set_clock(struct replay_options *options, const char *value, struct error *error)
+static int set_clock(void *context, const char *value, struct error *error)
 {
-	(void)options;
+	(void)context;
 	if (strcmp(value, "virtual") != 0)
 		return bad(error, "clock can only be \"virtual\"", value);
 	return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
@@ -109,10 +112,7 @@ static int set_clock(struct replay_options *options, const char *value, struct e
 
 enum option { OPTION_STEP, OPTION_FPS, OPTION_LOOP, OPTION_CLOCK, OPTIONS };
 
-static const struct {
-	const char *name;
-	int (*set)(struct replay_options *options, const char *value, struct error *error);
-} option_table[] = {
+static const struct uri_option option_table[] = {
 	[OPTION_STEP] = {"step", set_step},
 	[OPTION_FPS] = {"fps", set_fps},
 	[OPTION_LOOP] = {"loop", set_loop},
@@ -120,49 +120,13 @@ static const struct {
 };
 static_assert(ARRAY_SIZE(option_table) == OPTIONS, "a row an option");
 
-static int unknown_option(const char *name, struct error *error)
-{
-	static const char *const names[] = {"step", "fps", "loop", "clock"};
-	const char *nearest = nearest_word(name, names, ARRAY_SIZE(names));
-
-	return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
-			 "replay: unknown option \"%.100s\"%s%s%s; there are step=pass, fps=N and loop=1", name,
-			 nearest ? ", did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
-}
-
-static int set_option(struct replay_options *options, char *text, unsigned *seen, struct error *error)
-{
-	char *value = strchr(text, '=');
-
-	if (value)
-		*value++ = '\0';
-	for (unsigned i = 0; i < OPTIONS; i++) {
-		if (strcmp(option_table[i].name, text) != 0)
-			continue;
-		if (!value)
-			return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
-					 "replay: option \"%s\" has no value (%s=…)", text, text);
-		if (*seen & 1U << i)
-			return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
-					 "replay: option \"%s\" is there twice", text);
-		*seen |= 1U << i;
-		return option_table[i].set(options, value, error);
-	}
-	return unknown_option(text, error);
-}
-
 static int set_options(struct replay_options *options, const char *text, struct error *error)
 {
-	char copy[TEXT_MAX_BYTES + 1];
 	unsigned seen = 0;
+	int r = uri_set_options("replay", text, option_table, OPTIONS, options, &seen, error);
 
-	snprintf(copy, sizeof(copy), "%s", text);
-	for (char *rest = copy, *one; (one = strsep(&rest, "&"));) {
-		int r = set_option(options, one, &seen, error);
-
-		if (r < 0)
-			return r;
-	}
+	if (r < 0)
+		return r;
 	if (seen & 1U << OPTION_STEP && seen & 1U << OPTION_FPS)
 		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
 				 "replay: step=pass and fps=N exclude each other");
@@ -185,7 +149,7 @@ static int parse(const char *rest, struct replay_options *ret, struct error *err
 	if (length >= sizeof(options.path))
 		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL, "replay: the folder's name is too long");
 	memcpy(options.path, rest, length);
-	int r = mark && mark[1] ? set_options(&options, mark + 1, error) : 0;
+	int r = set_options(&options, mark ? mark + 1 : "", error);
 	if (r < 0)
 		return r;
 	*ret = options;

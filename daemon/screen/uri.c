@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 void uri_kinds_add(struct uri_kinds *kinds, const char *scheme, const void *ops)
@@ -81,5 +82,64 @@ int uri_find(const struct uri_kinds *kinds, const char *uri, const void **ret_op
 				 row->absent);
 	*ret_ops = row->ops;
 	*ret_rest = colon + 1;
+	return 0;
+}
+
+static int unknown_option(const char *kind, const char *name, const struct uri_option *options, size_t count,
+			  struct error *error)
+{
+	const char *names[URI_OPTIONS_MAX] = {0};
+	char list[160] = "";
+
+	for (size_t i = 0; i < count; i++) {
+		names[i] = options[i].name;
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s=", i > 0 ? ", " : "", options[i].name);
+	}
+	const char *nearest = nearest_word(name, names, count);
+	if (nearest)
+		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
+				 "%s: unknown option \"%.100s\", did you mean \"%s\"?", kind, name, nearest);
+	return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL, "%s: unknown option \"%.100s\"; there are %s",
+			 kind, name, list);
+}
+
+static int set_option(const char *kind, char *text, const struct uri_option *options, size_t count, void *context,
+		      unsigned *seen, struct error *error)
+{
+	char *value = strchr(text, '=');
+
+	if (value)
+		*value++ = '\0';
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(options[i].name, text) != 0)
+			continue;
+		if (!value)
+			return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
+					 "%s: option \"%s\" has no value (%s=…)", kind, text, text);
+		if (*seen & 1U << i)
+			return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL, "%s: option \"%s\" is there twice",
+					 kind, text);
+		*seen |= 1U << i;
+		return options[i].set(context, value, error);
+	}
+	return unknown_option(kind, text, options, count, error);
+}
+
+int uri_set_options(const char *kind, const char *text, const struct uri_option *options, size_t count, void *context,
+		    unsigned *ret_seen, struct error *error)
+{
+	char copy[TEXT_MAX_BYTES + 1];
+	unsigned seen = 0;
+
+	assert(count <= URI_OPTIONS_MAX);
+	snprintf(copy, sizeof(copy), "%s", text);
+	for (char *rest = *copy ? copy : NULL, *one; (one = strsep(&rest, "&"));) {
+		int r = set_option(kind, one, options, count, context, &seen, error);
+
+		if (r < 0)
+			return r;
+	}
+	if (ret_seen)
+		*ret_seen = seen;
 	return 0;
 }

@@ -32,4 +32,18 @@ const char *const *uri_kinds_names(struct uri_kinds *kinds);
 int uri_find(const struct uri_kinds *kinds, const char *uri, const void **ret_ops, const char **ret_rest,
 	     struct error *error);
 
+/// One of a kind's options, "name=value".
+struct uri_option {
+	const char *name;
+	int (*set)(void *context, const char *value, struct error *error);
+};
+
+#define URI_OPTIONS_MAX 8U
+
+/// Sets what stands in `text`, "a=1&b=2"; empty: nothing. An option that is unknown, there twice or without a value is
+/// an error that begins with `kind` and says what there is.
+/// @param ret_seen a bit an option, in the order of the table; may be NULL
+int uri_set_options(const char *kind, const char *text, const struct uri_option *options, size_t count, void *context,
+		    unsigned *ret_seen, struct error *error);
+
 #endif

@@ -281,6 +281,7 @@ START_TEST(test_wait_for_fd)
 END_TEST
 
 static atomic_int discarded, freed;
+static int begun_fd = -1; // told when a call is about to block
 
 static void count_discarded(void *result)
 {
@@ -303,6 +304,8 @@ static int read_byte(struct blocking_call *call, void *argument, void **ret, str
 
 	if (blocking_on_socket(call, fd) < 0)
 		return -ECANCELED;
+	if (begun_fd >= 0)
+		ck_assert_int_eq(eventfd_write(begun_fd, 1), 0);
 	if (read(fd, &byte, 1) == 1 && byte == '!')
 		return error_set(error, CONDPROF__CODE__IO, EIO, "as told");
 	char *result = malloc(1);
@@ -355,23 +358,26 @@ static void await(atomic_int *counter, int value)
 
 START_TEST(test_blocking_call_left_alone)
 {
-	int *argument, wake = eventfd(1, EFD_CLOEXEC);
+	int *argument;
 	int fd = make_pair(&argument);
-	struct screen_wait wait = {.wake_fd = -1, .deadline_ns = wait_now_ns() + 10 * NSEC_PER_MSEC};
+	struct screen_wait wait = {.wake_fd = eventfd(0, EFD_CLOEXEC), .deadline_ns = INT64_MAX};
 	void *result = NULL;
 	struct error error;
 
-	ck_assert_int_eq(blocking_call(&byte_work, argument, &wait, &result, &error), -ETIMEDOUT);
+	// Interrupted while it blocks: it ends, and its result goes.
+	begun_fd = wait.wake_fd;
+	ck_assert_int_eq(blocking_call(&byte_work, argument, &wait, &result, &error), -EINTR);
 	await(&freed, 1);
 	await(&discarded, 1);
 	close(fd);
+	// Perhaps before it blocks: then it does not begin to.
+	begun_fd = -1;
 	fd = make_pair(&argument);
-	wait = (struct screen_wait){.wake_fd = wake, .deadline_ns = INT64_MAX};
-	ck_assert_int_eq(blocking_call(&byte_work, argument, &wait, &result, &error), -EINTR);
+	wait = (struct screen_wait){.wake_fd = -1, .deadline_ns = wait_now_ns() + 10 * NSEC_PER_MSEC};
+	ck_assert_int_eq(blocking_call(&byte_work, argument, &wait, &result, &error), -ETIMEDOUT);
 	ck_assert_ptr_null(result);
 	await(&freed, 2);
 	close(fd);
-	close(wake);
 }
 END_TEST
 
