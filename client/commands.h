@@ -7,6 +7,7 @@
 
 enum exit_code cmd_check(struct client *client);   // cmd_check.c
 enum exit_code cmd_delete(struct client *client);  // cmd_session.c
+enum exit_code cmd_diff(struct client *client);    // cmd_diff.c
 enum exit_code cmd_emit(struct client *client);    // cmd_emit.c
 enum exit_code cmd_list(struct client *client);    // cmd_session.c
 enum exit_code cmd_report(struct client *client);  // cmd_report.c

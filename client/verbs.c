@@ -53,6 +53,12 @@ static const struct option_row report_options[] = {
 	{0},
 };
 
+static const struct option_row diff_options[] = {
+	{"--fail-if", NULL, "RULE", .help = "exit status 1 when a condition is worse by more: average>+10%, p50, p90, p99"},
+	{"--min-checks", NULL, "N", .help = "say nothing of conditions with fewer checks (30)"},
+	{0},
+};
+
 #define ANY_NUMBER 1000
 
 const struct verb verbs[] = {
@@ -65,7 +71,7 @@ const struct verb verbs[] = {
 	{"list", 0, 0, "", "show running sessions and every kept report", NULL, .run = cmd_list},
 	{"report", 0, 1, "[ID|latest|DIR]", "show a session's report", report_options, .run = cmd_report,
 	 .whole = true},
-	{"diff", 2, 2, "ID|DIR ID|DIR", "compare two reports", NULL, .run = NULL},
+	{"diff", 2, 2, "ID|DIR ID|DIR", "compare two reports", diff_options, .run = cmd_diff},
 	{"advise", 1, 1, "ID", "say what would make a scenario cheaper", NULL, .run = NULL},
 	{"delete", 1, ANY_NUMBER, "ID...", "remove kept reports", NULL, .run = cmd_delete},
 	{"check", 1, 1, "SCENARIO.yaml", "say what is wrong with a scenario file, or what it means", NULL,

@@ -166,6 +166,8 @@ static void add_events(struct report *report, Condprof__Event *const *events, si
 			.id = events[i]->id,
 			.name = events[i]->name ? events[i]->name : "",
 			.known = true,
+			.id_given = events[i]->id_given,
+			.definition = events[i],
 			.trigger = trigger,
 			.first_condition = report->n_conditions,
 			.n_conditions = events[i]->n_conditions,
@@ -175,6 +177,8 @@ static void add_events(struct report *report, Condprof__Event *const *events, si
 
 			report->conditions[report->n_conditions++] = (struct report_condition){
 				.id = condition->id,
+				.id_given = condition->id_given,
+				.definition = condition,
 				.name = condition->name ? condition->name : "",
 				.kind = condition_kind(condition),
 				.event = report->n_events - 1,

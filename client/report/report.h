@@ -23,7 +23,9 @@ static inline struct maybe maybe_if(bool known, int64_t value)
 
 struct report_condition {
 	int64_t id;
-	const char *name; ///< never NULL: #7 where the scenario does not know it
+	bool id_given;                         ///< by the scenario's author
+	const Condprof__Condition *definition; ///< NULL: the scenario does not know it
+	const char *name;                      ///< never NULL: #7 where the scenario does not know it
 	const char *kind; ///< image, color, text, number, timer, counter, broadcast; NULL: not known
 	size_t event;     ///< index into events, or REPORT_NO_EVENT
 	bool measured;    ///< the next five were
@@ -35,7 +37,9 @@ struct report_condition {
 struct report_event {
 	int64_t id;
 	const char *name;
-	bool known; ///< to the scenario; else only its id
+	bool known;                        ///< to the scenario; else only its id
+	bool id_given;                     ///< by the scenario's author
+	const Condprof__Event *definition; ///< NULL: not known
 	bool trigger;
 	size_t first_condition, n_conditions; ///< of conditions
 	const Condprof__EventDetail *detail;  ///< NULL: not known

@@ -122,7 +122,10 @@ def test_every_command_and_option_is_in_the_completion():
         wanted = set(verb_options(name))
         match = re.search(rf"^\t\t{name}\) options='([^']*)'", text, re.M)
         equal(set(match[1].split()) if match else set(), wanted, f'options of {name}')
-    for option, (_, argument, _) in {**global_options(), **verb_options('start'), **verb_options('report')}.items():
+    everything = dict(global_options())
+    for name in commands():
+        everything.update(verb_options(name))
+    for option, (_, argument, _) in everything.items():
         if argument:
             contains(text.split('for ((i = 1')[1].split(';;')[0], option)
 

@@ -326,6 +326,73 @@ def hostile(path):
     ])
 
 
+# --- two to be compared ----------------------------------------------------------------------------------------------
+
+def compared_color(name, number, threshold=4, given=False):
+    return scenario.Condition(name=name, id=number, id_given=given, color=scenario.ColorCondition(
+        rgb=0x102030, area=area(0, 0, 9, 9), threshold=threshold))
+
+
+def compared_overview(number, passes, started):
+    processing, limiter, duration = passes * 20 * MS, passes * 75 * MS, passes * 100 * MS
+    return report.DebugReportOverview(
+        scenario_id=0, duration_ms=duration // MS, frame_count=passes, session_id=number, state=report.FINISHED,
+        reason=report.REASON_SOURCE_ENDED, result=report.SESSION_OK, started_unix_ns=started,
+        ended_unix_ns=started + duration, scenario_name='compared', frames=passes, clock_pair_ns=62, frame_width=640,
+        frame_height=480, period_ns=100 * MS, time=report.SessionTime(
+            duration_ns=duration, frame_wait_ns=duration - processing - limiter - 7, frame_get_ns=0,
+            processing_ns=processing, conditions_ns=processing - 5, actions_ns=2, pauses_ns=0, engine_ns=3,
+            limiter_wait_ns=limiter, safety_wait_ns=0, report_wait_ns=0, other_ns=7))
+
+
+def compared_event(number, evaluated, fulfilled):
+    return report.EventDetail(event_id=number, evaluated=evaluated, fulfilled=fulfilled, disabled=0, cooling_down=0,
+                              ended_before=0, first_ns=SECOND, last_ns=2 * SECOND, detecting_ns=0, checking_ns=0,
+                              acting_ns=fulfilled * MS)
+
+
+def compared_closing(durations, fulfilled, events):
+    return closing([timing(number, durations[number], fulfilled.get(number, 0)) for number in sorted(durations)],
+                   [detail(number, durations[number]) for number in sorted(durations)],
+                   events=[compared_event(*event) for event in events])
+
+
+def compared_base(path):
+    """Held against compared_new: renamed under a given id, moved, redefined, slower, faster, gone."""
+    write(path, scenario.Scenario(name='compared', screen='replay:/frames', screen_events=[
+        scenario.Event(name='first', id=10, id_given=True, conditions=[
+            compared_color('renamed', 1, given=True), compared_color('spread', 2), compared_color('gone', 3)]),
+        scenario.Event(name='second', id=2, conditions=[
+            compared_color('faster', 4), compared_color('few', 5), compared_color('never', 6)]),
+        scenario.Event(name='no more', id=3, conditions=[compared_color('went with it', 7)]),
+    ]), compared_overview(1, 100, STARTED), messages=[compared_closing(
+        {1: [8 * MS + 10_000 * (i % 10) for i in range(100)],
+         2: [1 * MS if i % 10 else 60 * MS for i in range(100)],
+         3: [500_000] * 50,
+         4: [2 * MS + 1000 * i for i in range(100)],
+         5: [3 * MS] * 10,
+         6: [],
+         7: [40] * 100},
+        {1: 100, 2: 50, 4: 10}, [(10, 100, 50), (2, 100, 0), (3, 100, 0)])])
+
+
+def compared_new(path):
+    """Twice as many passes; the order and with it all ids that were not given are others."""
+    write(path, scenario.Scenario(name='compared', screen='replay:/frames', screen_events=[
+        scenario.Event(name='second', id=1, conditions=[
+            compared_color('never', 2), compared_color('faster', 3, threshold=9), compared_color('few', 4)]),
+        scenario.Event(name='new first', id=10, id_given=True, conditions=[
+            compared_color('spread', 5), compared_color('new name', 1, given=True), compared_color('came', 6)]),
+    ]), compared_overview(2, 200, STARTED + HOUR), messages=[compared_closing(
+        {1: [10 * MS + 10_000 * (i % 10) for i in range(200)],
+         2: [],
+         3: [1 * MS + 1000 * (i % 100) for i in range(200)],
+         4: [30 * MS] * 10,
+         5: [1 * MS if i % 10 else 75 * MS for i in range(200)],
+         6: [77] * 3},
+        {1: 200, 3: 20, 5: 100, 6: 1}, [(1, 200, 0), (10, 200, 100)])])
+
+
 def many(path, count):
     messages = kiosk_messages()
     path.mkdir(parents=True, exist_ok=True)
@@ -364,7 +431,7 @@ def first_message(data):
 
 
 SHAPES = {'finished': finished, 'first-shape': first_shape, 'timed-shape': timed_shape, 'torn': torn, 'empty': empty,
-          'never-checked': never_checked, 'hostile': hostile}
+          'never-checked': never_checked, 'hostile': hostile, 'compared-base': compared_base, 'compared-new': compared_new}
 
 if __name__ == '__main__':
     if sys.argv[1] == 'many':

@@ -1,0 +1,720 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// Two reports side by side. Machines get everything of everything: base, new, delta and percent, and null where one of
+// the two is missing. People get what the difference of the averages is, what it may be, and whether it is one.
+#include "config.h"
+
+#include "client/view/diff.h"
+
+#include "client/render/format.h"
+#include "client/view/report.h"
+#include "client/view/session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define INTERVAL_SIZE (2 * FORMAT_SIZE + 8)
+
+// --- cells -----------------------------------------------------------------------------------------------------------
+
+/// For people: +12.3 %
+static const char *percent_text(bool known, double percent, char out[FORMAT_SIZE])
+{
+	if (!known)
+		return NULL;
+	if (fabs(percent) < 0.05)
+		strcpy(out, "0.0 %");
+	else
+		snprintf(out, FORMAT_SIZE, fabs(percent) < 1000 ? "%+.1f %%" : "%+.4g %%", percent);
+	return out;
+}
+
+static const char *change_text(struct maybe base, struct maybe new, char out[FORMAT_SIZE])
+{
+	double percent = 0;
+	bool known = diff_percent(base, new, &percent);
+
+	return percent_text(known, percent, out);
+}
+
+/// For people: 66 / 61
+static const char *both_text(const struct render *render, struct maybe base, struct maybe new, char out[FORMAT_SIZE])
+{
+	const char *unknown = render_style(render)->ascii ? "-" : "–";
+	int length = base.known ? snprintf(out, FORMAT_SIZE, "%" PRId64 " / ", base.value)
+				: snprintf(out, FORMAT_SIZE, "%s / ", unknown);
+
+	if (new.known)
+		snprintf(out + length, FORMAT_SIZE - (size_t)length, "%" PRId64, new.value);
+	else
+		snprintf(out + length, FORMAT_SIZE - (size_t)length, "%s", unknown);
+	return out;
+}
+
+static struct maybe rounded(double ns)
+{
+	bool fits = fabs(ns) < 0x1p62;
+
+	return maybe_if(fits, fits ? llround(ns) : 0);
+}
+
+/// A figure of both: its cells for machines, at `cells`, one of four kinds every `stride`.
+static void figure_cells(struct maybe base, struct maybe new, bool duration, struct cell *cells, size_t stride)
+{
+	double percent = 0;
+	bool has_percent = diff_percent(base, new, &percent);
+	struct maybe delta = diff_delta(base, new);
+
+	cells[0] = duration ? cell_maybe_duration(base) : cell_maybe_count(base);
+	cells[stride] = duration ? cell_maybe_duration(new) : cell_maybe_count(new);
+	cells[2 * stride] = duration ? cell_maybe_duration(delta) : cell_maybe_count(delta);
+	cells[3 * stride] = cell_if(has_percent, cell_number(percent));
+}
+
+static const char *whose(const void *base, const void *new)
+{
+	return base && new ? "both" : base ? "base" : "new";
+}
+
+// --- conditions ------------------------------------------------------------------------------------------------------
+
+enum condition_column {
+	COLUMN_EVENT,
+	COLUMN_NAME,
+	COLUMN_KIND,
+	COLUMN_IN,
+	COLUMN_MATCHED_BY,
+	COLUMN_REDEFINED,
+	COLUMN_BASE,
+	COLUMN_NEW = COLUMN_BASE + DIFF_METRICS,
+	COLUMN_DELTA = COLUMN_NEW + DIFF_METRICS,
+	COLUMN_PERCENT = COLUMN_DELTA + DIFF_METRICS,
+	COLUMN_LOW = COLUMN_PERCENT + DIFF_METRICS,
+	COLUMN_HIGH,
+	COLUMN_DEGREES,
+	COLUMN_EXCEEDS,
+	COLUMN_CHANGE, ///< this and the next are for people
+	COLUMN_INTERVAL,
+	COLUMN_VERDICT,
+	COLUMN_CHECKS_TEXT,
+	COLUMN_P50_TEXT,
+	COLUMN_P99_TEXT,
+	COLUMNS,
+};
+
+static const struct field condition_columns[COLUMNS] = {
+	[COLUMN_EVENT] = {.name = "event", .title = "Event", .spare = 3},
+	[COLUMN_NAME] = {.name = "name", .title = "Condition"},
+	[COLUMN_KIND] = {.name = "kind"},
+	[COLUMN_IN] = {.name = "in"},
+	[COLUMN_MATCHED_BY] = {.name = "matched_by"},
+	[COLUMN_REDEFINED] = {.name = "redefined"},
+	[COLUMN_BASE + METRIC_CHECKS] = {.name = "base.checks"},
+	[COLUMN_BASE + METRIC_FULFILLED] = {.name = "base.fulfilled"},
+	[COLUMN_BASE + METRIC_AVERAGE] = {.name = "base.average_ns", .title = "Base", .number = true},
+	[COLUMN_BASE + METRIC_P50] = {.name = "base.p50_ns"},
+	[COLUMN_BASE + METRIC_P90] = {.name = "base.p90_ns"},
+	[COLUMN_BASE + METRIC_P99] = {.name = "base.p99_ns"},
+	[COLUMN_BASE + METRIC_MAX] = {.name = "base.max_ns"},
+	[COLUMN_BASE + METRIC_TOTAL] = {.name = "base.total_ns"},
+	[COLUMN_BASE + METRIC_PASS] = {.name = "base.pass_ns"},
+	[COLUMN_NEW + METRIC_CHECKS] = {.name = "new.checks"},
+	[COLUMN_NEW + METRIC_FULFILLED] = {.name = "new.fulfilled"},
+	[COLUMN_NEW + METRIC_AVERAGE] = {.name = "new.average_ns", .title = "New", .number = true},
+	[COLUMN_NEW + METRIC_P50] = {.name = "new.p50_ns"},
+	[COLUMN_NEW + METRIC_P90] = {.name = "new.p90_ns"},
+	[COLUMN_NEW + METRIC_P99] = {.name = "new.p99_ns"},
+	[COLUMN_NEW + METRIC_MAX] = {.name = "new.max_ns"},
+	[COLUMN_NEW + METRIC_TOTAL] = {.name = "new.total_ns"},
+	[COLUMN_NEW + METRIC_PASS] = {.name = "new.pass_ns"},
+	[COLUMN_DELTA + METRIC_CHECKS] = {.name = "delta.checks"},
+	[COLUMN_DELTA + METRIC_FULFILLED] = {.name = "delta.fulfilled"},
+	[COLUMN_DELTA + METRIC_AVERAGE] =
+		{.name = "delta.average_ns", .title = "Difference", .number = true, .plus = true, .spare = 2},
+	[COLUMN_DELTA + METRIC_P50] = {.name = "delta.p50_ns"},
+	[COLUMN_DELTA + METRIC_P90] = {.name = "delta.p90_ns"},
+	[COLUMN_DELTA + METRIC_P99] = {.name = "delta.p99_ns"},
+	[COLUMN_DELTA + METRIC_MAX] = {.name = "delta.max_ns"},
+	[COLUMN_DELTA + METRIC_TOTAL] = {.name = "delta.total_ns"},
+	[COLUMN_DELTA +
+		METRIC_PASS] = {.name = "delta.pass_ns", .title = "Per pass", .number = true, .plus = true, .spare = 5},
+	[COLUMN_PERCENT + METRIC_CHECKS] = {.name = "percent.checks"},
+	[COLUMN_PERCENT + METRIC_FULFILLED] = {.name = "percent.fulfilled"},
+	[COLUMN_PERCENT + METRIC_AVERAGE] = {.name = "percent.average"},
+	[COLUMN_PERCENT + METRIC_P50] = {.name = "percent.p50"},
+	[COLUMN_PERCENT + METRIC_P90] = {.name = "percent.p90"},
+	[COLUMN_PERCENT + METRIC_P99] = {.name = "percent.p99"},
+	[COLUMN_PERCENT + METRIC_MAX] = {.name = "percent.max"},
+	[COLUMN_PERCENT + METRIC_TOTAL] = {.name = "percent.total"},
+	[COLUMN_PERCENT + METRIC_PASS] = {.name = "percent.pass"},
+	[COLUMN_LOW] = {.name = "interval.low_ns"},
+	[COLUMN_HIGH] = {.name = "interval.high_ns"},
+	[COLUMN_DEGREES] = {.name = "interval.degrees"},
+	[COLUMN_EXCEEDS] = {.name = "exceeds_spread"},
+	[COLUMN_CHANGE] = {.title = "Change", .number = true},
+	[COLUMN_INTERVAL] = {.title = "Between (95 %)", .number = true, .spare = 4},
+	[COLUMN_VERDICT] = {.title = "Verdict", .spare = 1},
+	[COLUMN_CHECKS_TEXT] = {.title = "Checks", .number = true, .spare = 6},
+	[COLUMN_P50_TEXT] = {.title = "p50", .number = true, .spare = 7},
+	[COLUMN_P99_TEXT] = {.title = "p99", .number = true, .spare = 8},
+};
+
+/// What the cells of a row point to.
+struct row_texts {
+	char change[FORMAT_SIZE], p50[FORMAT_SIZE], p99[FORMAT_SIZE], checks[FORMAT_SIZE];
+	char interval[INTERVAL_SIZE];
+};
+
+static struct maybe figure_of(const struct report *report, const struct report_condition *condition,
+			      enum diff_metric metric)
+{
+	return condition ? diff_metric(report, condition, metric) : maybe_if(false, 0);
+}
+
+static void condition_figures(const struct report_diff *diff, const struct condition_pair *pair, struct cell *cells)
+{
+	for (int i = 0; i < DIFF_METRICS; i++) {
+		enum diff_metric metric = (enum diff_metric)i;
+
+		figure_cells(figure_of(diff->base, pair->base, metric), figure_of(diff->new, pair->new, metric),
+			     metric != METRIC_CHECKS && metric != METRIC_FULFILLED, &cells[COLUMN_BASE + i],
+			     DIFF_METRICS);
+	}
+}
+
+static const char *interval_text(const struct render *render, const struct condition_pair *pair,
+				 char out[INTERVAL_SIZE])
+{
+	struct maybe low = rounded(pair->means.low), high = rounded(pair->means.high);
+	char first[FORMAT_SIZE], second[FORMAT_SIZE];
+	bool ascii = render_style(render)->ascii;
+
+	if (!pair->has_means || !low.known || !high.known)
+		return NULL;
+	snprintf(out, INTERVAL_SIZE, "%s and %s", format_duration(low.value, true, ascii, first),
+		 format_duration(high.value, true, ascii, second));
+	return out;
+}
+
+static struct cell verdict_cell(const struct condition_pair *pair, int64_t min_checks)
+{
+	if (!pair->has_means)
+		return cell_null();
+	if (pair->base->checks < min_checks || pair->new->checks < min_checks)
+		return cell_with(cell_text("too few checks"), EMPHASIS_FAINT);
+	if (!pair->means.exceeds_spread)
+		return cell_text("no more than the spread");
+	return pair->means.difference > 0 ? cell_with(cell_text("slower"), EMPHASIS_BAD)
+					  : cell_with(cell_text("faster"), EMPHASIS_GOOD);
+}
+
+static void condition_texts(const struct render *render, const struct report_diff *diff,
+			    const struct condition_pair *pair, int64_t min_checks, struct row_texts *texts,
+			    struct cell *cells)
+{
+	struct maybe base[DIFF_METRICS], new[DIFF_METRICS];
+
+	for (int i = 0; i < DIFF_METRICS; i++) {
+		base[i] = figure_of(diff->base, pair->base, (enum diff_metric)i);
+		new[i] = figure_of(diff->new, pair->new, (enum diff_metric)i);
+	}
+	cells[COLUMN_CHANGE] = cell_text(change_text(base[METRIC_AVERAGE], new[METRIC_AVERAGE], texts->change));
+	cells[COLUMN_INTERVAL] = cell_text(interval_text(render, pair, texts->interval));
+	cells[COLUMN_VERDICT] = verdict_cell(pair, min_checks);
+	cells[COLUMN_CHECKS_TEXT] =
+		cell_text(both_text(render, base[METRIC_CHECKS], new[METRIC_CHECKS], texts->checks));
+	cells[COLUMN_P50_TEXT] = cell_text(change_text(base[METRIC_P50], new[METRIC_P50], texts->p50));
+	cells[COLUMN_P99_TEXT] = cell_text(change_text(base[METRIC_P99], new[METRIC_P99], texts->p99));
+}
+
+static const char *event_name(const struct report *report, const struct report_condition *condition)
+{
+	return condition->event == REPORT_NO_EVENT ? NULL : report->events[condition->event].name;
+}
+
+/// Named as in the new report, where it has it.
+static void condition_cells(const struct report_diff *diff, const struct condition_pair *pair, struct cell *cells)
+{
+	const struct report_condition *either = pair->new ? pair->new : pair->base;
+	bool both = pair->base && pair->new;
+	struct maybe low = rounded(pair->means.low), high = rounded(pair->means.high);
+
+	cells[COLUMN_EVENT] = cell_text(event_name(pair->new ? diff->new : diff->base, either));
+	cells[COLUMN_NAME] = cell_text(either->name);
+	cells[COLUMN_KIND] = cell_text(either->kind);
+	cells[COLUMN_IN] = cell_text(whose(pair->base, pair->new));
+	cells[COLUMN_MATCHED_BY] = cell_if(both, cell_text(pair->by_id ? "id" : "name"));
+	cells[COLUMN_REDEFINED] = cell_if(both, cell_flag(pair->redefined));
+	condition_figures(diff, pair, cells);
+	cells[COLUMN_LOW] = cell_if(pair->has_means, cell_maybe_duration(low));
+	cells[COLUMN_HIGH] = cell_if(pair->has_means, cell_maybe_duration(high));
+	cells[COLUMN_DEGREES] = cell_if(pair->has_means, cell_number(pair->means.degrees));
+	cells[COLUMN_EXCEEDS] = cell_if(pair->has_means, cell_flag(pair->means.exceeds_spread));
+}
+
+/// A place in the order: what changed a pass most comes first, what is not known last.
+struct order {
+	size_t place;
+	struct maybe size;
+};
+
+static int compare_order(const void *a, const void *b)
+{
+	const struct order *left = a, *right = b;
+
+	if (left->size.known != right->size.known)
+		return left->size.known ? -1 : 1;
+	if (left->size.value != right->size.value)
+		return left->size.value > right->size.value ? -1 : 1;
+	return (left->place > right->place) - (left->place < right->place);
+}
+
+static struct order *order_conditions(const struct report_diff *diff)
+{
+	struct order *order = calloc(diff->n_conditions + 1, sizeof(*order));
+
+	for (size_t i = 0; order && i < diff->n_common_conditions; i++) {
+		const struct condition_pair *pair = &diff->conditions[i];
+		struct maybe delta = diff_delta(figure_of(diff->base, pair->base, METRIC_PASS),
+						figure_of(diff->new, pair->new, METRIC_PASS));
+
+		order[i] = (struct order){
+			i, maybe_if(delta.known, delta.value < 0 ? -MAX(delta.value, -INT64_MAX) : delta.value)};
+	}
+	for (size_t i = diff->n_common_conditions; order && i < diff->n_conditions; i++)
+		order[i] = (struct order){i, {0}};
+	if (order)
+		qsort(order, diff->n_common_conditions, sizeof(*order), compare_order);
+	return order;
+}
+
+static int view_diff_conditions(struct render *render, const struct report_diff *diff, int64_t min_checks)
+{
+	static const struct table table = {
+		.field = {.name = "conditions", .title = "Conditions: their averages"},
+		.columns = condition_columns,
+		.n_columns = COLUMNS,
+		.main = true,
+		.empty = "No condition is in both reports.",
+	};
+	CLEANUP_FREE struct order *order = order_conditions(diff);
+	size_t n = render_for_people(render) ? diff->n_common_conditions : diff->n_conditions;
+
+	if (!order)
+		return -ENOMEM;
+	render_table_open(render, &table);
+	for (size_t i = 0; i < n; i++) {
+		const struct condition_pair *pair = &diff->conditions[order[i].place];
+		struct cell cells[COLUMNS] = {0};
+		struct row_texts texts;
+
+		condition_cells(diff, pair, cells);
+		if (render_for_people(render))
+			condition_texts(render, diff, pair, min_checks, &texts, cells);
+		render_row(render, cells);
+	}
+	render_table_close(render);
+	return 0;
+}
+
+/// Conditions of one report alone, for people.
+static void only_in(struct render *render, const struct report_diff *diff, bool new)
+{
+	static const struct field columns[] = {{.title = "Event", .spare = 1},
+					       {.title = "Condition"},
+					       {.title = "Checks", .number = true, .spare = 2},
+					       {.title = "Average", .number = true}};
+	const struct table table = {
+		.field = {.title = new ? "Only in the new report" : "Only in the base"},
+		.columns = columns,
+		.n_columns = ARRAY_SIZE(columns),
+	};
+
+	render_table_open(render, &table);
+	for (size_t i = diff->n_common_conditions; i < diff->n_conditions; i++) {
+		const struct condition_pair *pair = &diff->conditions[i];
+		const struct report_condition *condition = new ? pair->new : pair->base;
+
+		if (condition)
+			render_row(render, (struct cell[]){
+						   cell_text(event_name(new ? diff->new : diff->base, condition)),
+						   cell_text(condition->name),
+						   cell_if(condition->measured, cell_count(condition->checks)),
+						   cell_maybe_duration(condition_average(condition)),
+					   });
+	}
+	render_table_close(render);
+}
+
+static int say_redefined(struct render *render, const struct report_diff *diff)
+{
+	CLEANUP_FREE char *names = NULL;
+	size_t size, count = 0;
+	FILE *out = open_memstream(&names, &size);
+
+	if (!out)
+		return -ENOMEM;
+	for (size_t i = 0; i < diff->n_common_conditions; i++)
+		if (diff->conditions[i].redefined)
+			fprintf(out, "%s\"%s\"", count++ > 0 ? ", " : "", diff->conditions[i].new->name);
+	fclose(out);
+	if (count > 0)
+		render_say(render, "Defined otherwise than in the base (image, area, threshold, …): %s.", names);
+	return 0;
+}
+
+// --- events ----------------------------------------------------------------------------------------------------------
+
+enum event_figure { EVENT_EVALUATED, EVENT_FULFILLED, EVENT_CONDITIONS, EVENT_PASS, EVENT_ACTING, EVENT_FIGURES };
+
+enum event_column {
+	EVENT_NAME,
+	EVENT_KIND,
+	EVENT_IN,
+	EVENT_BASE,
+	EVENT_NEW = EVENT_BASE + EVENT_FIGURES,
+	EVENT_DELTA = EVENT_NEW + EVENT_FIGURES,
+	EVENT_PERCENT = EVENT_DELTA + EVENT_FIGURES,
+	EVENT_CHANGE = EVENT_PERCENT + EVENT_FIGURES, ///< this and the next are for people
+	EVENT_EVALUATED_TEXT,
+	EVENT_FULFILLED_TEXT,
+	EVENT_COLUMNS,
+};
+
+static const struct field event_columns[EVENT_COLUMNS] = {
+	[EVENT_NAME] = {.name = "name", .title = "Event"},
+	[EVENT_KIND] = {.name = "kind"},
+	[EVENT_IN] = {.name = "in"},
+	[EVENT_BASE + EVENT_EVALUATED] = {.name = "base.evaluated"},
+	[EVENT_BASE + EVENT_FULFILLED] = {.name = "base.fulfilled"},
+	[EVENT_BASE + EVENT_CONDITIONS] = {.name = "base.conditions_ns"},
+	[EVENT_BASE + EVENT_PASS] = {.name = "base.pass_ns", .title = "Base", .number = true},
+	[EVENT_BASE + EVENT_ACTING] = {.name = "base.acting_ns"},
+	[EVENT_NEW + EVENT_EVALUATED] = {.name = "new.evaluated"},
+	[EVENT_NEW + EVENT_FULFILLED] = {.name = "new.fulfilled"},
+	[EVENT_NEW + EVENT_CONDITIONS] = {.name = "new.conditions_ns"},
+	[EVENT_NEW + EVENT_PASS] = {.name = "new.pass_ns", .title = "New", .number = true},
+	[EVENT_NEW + EVENT_ACTING] = {.name = "new.acting_ns"},
+	[EVENT_DELTA + EVENT_EVALUATED] = {.name = "delta.evaluated"},
+	[EVENT_DELTA + EVENT_FULFILLED] = {.name = "delta.fulfilled"},
+	[EVENT_DELTA + EVENT_CONDITIONS] = {.name = "delta.conditions_ns"},
+	[EVENT_DELTA + EVENT_PASS] =
+		{.name = "delta.pass_ns", .title = "Difference", .number = true, .plus = true, .spare = 1},
+	[EVENT_DELTA + EVENT_ACTING] = {.name = "delta.acting_ns"},
+	[EVENT_PERCENT + EVENT_EVALUATED] = {.name = "percent.evaluated"},
+	[EVENT_PERCENT + EVENT_FULFILLED] = {.name = "percent.fulfilled"},
+	[EVENT_PERCENT + EVENT_CONDITIONS] = {.name = "percent.conditions"},
+	[EVENT_PERCENT + EVENT_PASS] = {.name = "percent.pass"},
+	[EVENT_PERCENT + EVENT_ACTING] = {.name = "percent.acting"},
+	[EVENT_CHANGE] = {.title = "Change", .number = true},
+	[EVENT_EVALUATED_TEXT] = {.title = "Evaluated", .number = true, .spare = 3},
+	[EVENT_FULFILLED_TEXT] = {.title = "Fulfilled", .number = true, .spare = 2},
+};
+
+static struct maybe event_figure(const struct report *report, const struct report_event *event,
+				 enum event_figure figure)
+{
+	const Condprof__EventDetail *detail = event ? event->detail : NULL;
+
+	switch (figure) {
+	case EVENT_EVALUATED:
+		return maybe_if(detail, detail ? detail->evaluated : 0);
+	case EVENT_FULFILLED:
+		return maybe_if(detail, detail ? detail->fulfilled : 0);
+	case EVENT_CONDITIONS:
+		return event ? event->conditions_ns : maybe_if(false, 0);
+	case EVENT_PASS:
+		return event ? per_pass(report, event->conditions_ns) : maybe_if(false, 0);
+	case EVENT_ACTING:
+		return maybe_if(detail, detail ? detail->acting_ns : 0);
+	case EVENT_FIGURES:
+		break;
+	}
+	return maybe_if(false, 0);
+}
+
+static void event_row(struct render *render, const struct report_diff *diff, const struct event_pair *pair)
+{
+	const struct report_event *either = pair->new ? pair->new : pair->base;
+	struct maybe base[EVENT_FIGURES], new[EVENT_FIGURES];
+	char change[FORMAT_SIZE], evaluated[FORMAT_SIZE], fulfilled[FORMAT_SIZE];
+	struct cell cells[EVENT_COLUMNS];
+
+	cells[EVENT_NAME] = cell_text(either->name);
+	cells[EVENT_KIND] = cell_if(either->known, cell_text(either->trigger ? "trigger" : "screen"));
+	cells[EVENT_IN] = cell_text(whose(pair->base, pair->new));
+	for (int i = 0; i < EVENT_FIGURES; i++) {
+		base[i] = event_figure(diff->base, pair->base, (enum event_figure)i);
+		new[i] = event_figure(diff->new, pair->new, (enum event_figure)i);
+		figure_cells(base[i], new[i], i != EVENT_EVALUATED && i != EVENT_FULFILLED, &cells[EVENT_BASE + i],
+			     EVENT_FIGURES);
+	}
+	cells[EVENT_CHANGE] = cell_text(change_text(base[EVENT_PASS], new[EVENT_PASS], change));
+	cells[EVENT_EVALUATED_TEXT] =
+		cell_text(both_text(render, base[EVENT_EVALUATED], new[EVENT_EVALUATED], evaluated));
+	cells[EVENT_FULFILLED_TEXT] =
+		cell_text(both_text(render, base[EVENT_FULFILLED], new[EVENT_FULFILLED], fulfilled));
+	render_row(render, cells);
+}
+
+static void view_diff_events(struct render *render, const struct report_diff *diff)
+{
+	static const struct table table = {
+		.field = {.name = "events", .title = "Events: their conditions' time a pass"},
+		.columns = event_columns,
+		.n_columns = EVENT_COLUMNS,
+	};
+
+	render_table_open(render, &table);
+	for (size_t i = 0; i < diff->n_events; i++)
+		event_row(render, diff, &diff->events[i]);
+	render_table_close(render);
+}
+
+// --- time ------------------------------------------------------------------------------------------------------------
+
+enum time_figure { TIME_TOTAL, TIME_PASS, TIME_FIGURES };
+
+enum time_column {
+	TIME_TITLE, ///< for people
+	TIME_PART,
+	TIME_BASE,
+	TIME_NEW = TIME_BASE + TIME_FIGURES,
+	TIME_DELTA = TIME_NEW + TIME_FIGURES,
+	TIME_PERCENT = TIME_DELTA + TIME_FIGURES,
+	TIME_CHANGE = TIME_PERCENT + TIME_FIGURES, ///< for people
+	TIME_COLUMNS,
+};
+
+static const struct field time_columns[TIME_COLUMNS] = {
+	[TIME_TITLE] = {.title = "Part"},
+	[TIME_PART] = {.name = "part"},
+	[TIME_BASE + TIME_TOTAL] = {.name = "base.total_ns"},
+	[TIME_BASE + TIME_PASS] = {.name = "base.pass_ns", .title = "Base", .number = true},
+	[TIME_NEW + TIME_TOTAL] = {.name = "new.total_ns"},
+	[TIME_NEW + TIME_PASS] = {.name = "new.pass_ns", .title = "New", .number = true},
+	[TIME_DELTA + TIME_TOTAL] = {.name = "delta.total_ns"},
+	[TIME_DELTA +
+		TIME_PASS] = {.name = "delta.pass_ns", .title = "Difference", .number = true, .plus = true, .spare = 1},
+	[TIME_PERCENT + TIME_TOTAL] = {.name = "percent.total"},
+	[TIME_PERCENT + TIME_PASS] = {.name = "percent.pass"},
+	[TIME_CHANGE] = {.title = "Change", .number = true},
+};
+
+static void time_row(struct render *render, const struct report_diff *diff, const char *title, const char *part,
+		     struct maybe base, struct maybe new)
+{
+	struct maybe base_pass = per_pass(diff->base, base), new_pass = per_pass(diff->new, new);
+	char change[FORMAT_SIZE];
+	struct cell cells[TIME_COLUMNS] = {0};
+
+	cells[TIME_TITLE] = cell_text(title);
+	cells[TIME_PART] = cell_text(part);
+	figure_cells(base, new, true, &cells[TIME_BASE + TIME_TOTAL], TIME_FIGURES);
+	figure_cells(base_pass, new_pass, true, &cells[TIME_BASE + TIME_PASS], TIME_FIGURES);
+	cells[TIME_CHANGE] = cell_text(change_text(base_pass, new_pass, change));
+	render_row(render, cells);
+}
+
+static void view_diff_time(struct render *render, const struct report_diff *diff)
+{
+	static const struct table table = {
+		.field = {.name = "time", .title = "Where the time went, a pass"},
+		.columns = time_columns,
+		.n_columns = TIME_COLUMNS,
+	};
+	const struct report_time base = report_time(diff->base), new = report_time(diff->new);
+	const struct {
+		const char *title, *part;
+		struct maybe base, new;
+	} rows[] = {
+		{"session", "duration", base.duration, new.duration},
+		{"frame wait", "frame_wait", base.frame_wait, new.frame_wait},
+		{"frame get", "frame_get", base.frame_get, new.frame_get},
+		{"processing", "processing", base.processing, new.processing},
+		{"  conditions", "conditions", base.conditions, new.conditions},
+		{"  actions", "actions", base.actions, new.actions},
+		{"    pauses", "pauses", base.pauses, new.pauses},
+		{"  engine", "engine", base.engine, new.engine},
+		{"limiter wait", "limiter_wait", base.limiter_wait, new.limiter_wait},
+		{"safety wait", "safety_wait", base.safety_wait, new.safety_wait},
+		{"report wait", "report_wait", base.report_wait, new.report_wait},
+		{"other", "other", base.other, new.other},
+	};
+
+	render_table_open(render, &table);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		time_row(render, diff, rows[i].title, rows[i].part, rows[i].base, rows[i].new);
+	render_table_close(render);
+}
+
+// --- the two sessions ------------------------------------------------------------------------------------------------
+
+static void session_values(struct render *render, const char *name, const Condprof__Session *session)
+{
+	const struct group group = {.field = {.name = name}, .layout = LAYOUT_NONE};
+	struct field fields[SESSION_FIELDS];
+	struct cell cells[SESSION_FIELDS];
+
+	for (size_t i = 0; i < SESSION_FIELDS; i++) {
+		fields[i] = session_fields[i];
+		fields[i].title = NULL;
+	}
+	session_cells(session, cells);
+	render_open(render, &group);
+	render_values(render, fields, SESSION_FIELDS, cells);
+	render_value(render, &(struct field){.name = "screen"}, cell_text(session->screen));
+	render_close(render);
+}
+
+static char *session_sentence(const struct render *render, const struct report *report)
+{
+	const Condprof__Session *session = &report->session;
+	char duration[FORMAT_SIZE] = "–", id[32] = "a session", passes[40] = "–", moment[FORMAT_SIZE] = "";
+	char *text = NULL;
+	bool ascii = render_style(render)->ascii;
+
+	if (ascii)
+		strcpy(duration, strcpy(passes, "-"));
+	if (session->has_id)
+		snprintf(id, sizeof(id), "session %" PRId64, session->id);
+	if (session->has_passes)
+		snprintf(passes, sizeof(passes), "%" PRId64, session->passes);
+	if (session->has_duration_ns)
+		format_duration(session->duration_ns, false, ascii, duration);
+	if (session->started_unix_ns > 0)
+		format_local(session->started_unix_ns, moment);
+	return asprintf(&text, "%s, %s%s%s; %s passes in %s", id,
+			session->scenario && *session->scenario ? session->scenario : "scenario not known",
+			*moment ? ", begun " : "", moment, passes, duration) < 0
+		       ? NULL
+		       : text;
+}
+
+static int session_lines(struct render *render, const struct report_diff *diff)
+{
+	static const struct group group = {.layout = LAYOUT_LINES};
+	CLEANUP_FREE char *base = session_sentence(render, diff->base);
+	CLEANUP_FREE char *new = session_sentence(render, diff->new);
+
+	if (!base || !new)
+		return -ENOMEM;
+	render_open(render, &group);
+	render_value(render, &(struct field){.title = "base"}, cell_text(base));
+	render_value(render, &(struct field){.title = "new"}, cell_text(new));
+	render_close(render);
+	return 0;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/// What makes a comparison less than one.
+static void say_odd(struct render *render, const struct report_diff *diff)
+{
+	const Condprof__DebugReportOverview *base = diff->base->overview, *new = diff->new->overview;
+
+	if (!same_text(diff->base->session.screen, diff->new->session.screen) || !diff->base->session.screen ||
+	    strncmp(diff->base->session.screen, "replay:", 7) != 0)
+		render_say(
+			render,
+			"The sessions did not look at the same recorded frames: what differs may come from what they "
+			"saw. Replay both over the same frames to compare the scenarios themselves.");
+	if (base->frame_width != new->frame_width || base->frame_height != new->frame_height)
+		render_say(render, "Their frames had different sizes.");
+	if (diff->base->scenario->quality != diff->new->scenario->quality)
+		render_say(render, "Their scenarios ask for different quality.");
+}
+
+// --- --fail-if -------------------------------------------------------------------------------------------------------
+
+static void failed_row(struct render *render, const struct report_diff *diff, const struct diff_rule *rule,
+		       const struct condition_pair *pair)
+{
+	struct maybe base = diff_metric(diff->base, pair->base, rule->metric),
+		     new = diff_metric(diff->new, pair->new, rule->metric);
+	double percent = 0;
+	bool has_percent = diff_percent(base, new, &percent);
+	char change[FORMAT_SIZE];
+
+	render_row(render, (struct cell[]){
+				   cell_text(rule->text),
+				   cell_text(event_name(diff->new, pair->new)),
+				   cell_text(pair->new->name),
+				   cell_maybe_duration(base),
+				   cell_maybe_duration(new),
+				   cell_if(has_percent, cell_number(percent)),
+				   cell_text(percent_text(has_percent, percent, change)),
+			   });
+}
+
+static void view_failed(struct render *render, const struct report_diff *diff, const struct diff_options *options,
+			size_t *ret_failed, size_t *ret_judged)
+{
+	static const struct field columns[] = {
+		{.name = "rule", .title = "Rule"},
+		{.name = "event", .title = "Event", .spare = 1},
+		{.name = "name", .title = "Condition"},
+		{.name = "base_ns", .title = "Base", .number = true},
+		{.name = "new_ns", .title = "New", .number = true},
+		{.name = "percent"},
+		{.title = "Change", .number = true},
+	};
+	static const struct table table = {
+		.field = {.name = "failed", .title = "Worse than --fail-if allows"},
+		.columns = columns,
+		.n_columns = ARRAY_SIZE(columns),
+	};
+
+	*ret_failed = *ret_judged = 0;
+	render_table_open(render, &table);
+	for (size_t i = 0; i < options->n_rules; i++)
+		for (size_t k = 0; k < diff->n_common_conditions; k++) {
+			const struct condition_pair *pair = &diff->conditions[k];
+			enum diff_verdict verdict =
+				diff_rule_apply(&options->rules[i], diff, pair, options->min_checks);
+
+			*ret_judged += verdict == VERDICT_FINE || verdict == VERDICT_WORSE;
+			if (verdict != VERDICT_WORSE)
+				continue;
+			(*ret_failed)++;
+			failed_row(render, diff, &options->rules[i], pair);
+		}
+	render_table_close(render);
+}
+
+int view_diff(struct render *render, const struct report_diff *diff, const struct diff_options *options,
+	      size_t *ret_failed, size_t *ret_judged)
+{
+	int r = 0;
+
+	render_heading(render, "What differs");
+	session_values(render, "base", &diff->base->session);
+	session_values(render, "new", &diff->new->session);
+	if (render_for_people(render))
+		r = session_lines(render, diff);
+	if (r == 0)
+		r = view_diff_conditions(render, diff, options->min_checks);
+	if (r < 0)
+		return r;
+	if (render_for_people(render)) {
+		only_in(render, diff, false);
+		only_in(render, diff, true);
+	}
+	view_diff_events(render, diff);
+	view_diff_time(render, diff);
+	view_failed(render, diff, options, ret_failed, ret_judged);
+	if (!render_for_people(render))
+		return 0;
+	render_say(render,
+		   "Between: where the true difference of the averages lies, by what the checks spread (Welch, 95 %%). "
+		   "With fewer than %" PRId64 " checks nothing is said.",
+		   options->min_checks);
+	say_odd(render, diff);
+	return say_redefined(render, diff);
+}
