@@ -267,7 +267,10 @@ static void log_state(struct control *control)
 			   connection_peer(connection)->uid, connection_waiting(connection));
 	while ((entry = sessions_next(control->sessions, entry))) {
 		session_entry_facts(entry, &facts);
-		log_line(LOG_LEVEL_NOTICE, facts.message.id, "state: %d, %" PRId64 " passes", facts.live.state,
+		log_line(LOG_LEVEL_NOTICE, facts.message.id, "state: %s, passes: %" PRId64,
+			 protobuf_c_enum_descriptor_get_value(&condprof__session_state__descriptor,
+							      (int)facts.live.state)
+				 ->name,
 			 facts.live.passes);
 	}
 }

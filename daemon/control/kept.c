@@ -50,6 +50,9 @@ void kept_session(const struct store_entry *entry, Condprof__Session *ret)
 		ret->has_started_unix_ns = true;
 		ret->started_unix_ns = entry->created_unix_ns;
 	}
+	// what is kept is a report
+	ret->has_no_report = true;
+	ret->no_report = false;
 	if (!entry->interrupted)
 		return;
 	ret->has_state = ret->has_reason = true;

@@ -540,8 +540,9 @@ static void on_ended(struct mail *mail)
 
 	final_facts(said->entry, &facts);
 	log_line(facts.live.state == CONDPROF__SESSION_STATE__FAILED ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO,
-		 said->entry->record.id, "ended after %" PRId64 " passes%s%s", facts.live.passes,
-		 facts.live.reason_text[0] ? ": " : "", facts.live.reason_text);
+		 said->entry->record.id, "ended after %" PRId64 " %s%s%s", facts.live.passes,
+		 facts.live.passes == 1 ? "pass" : "passes", facts.live.reason_text[0] ? ": " : "",
+		 facts.live.reason_text);
 	entry_over(said->entry, &facts);
 }
 
@@ -604,8 +605,12 @@ static int start_session(struct session_entry *entry, uint64_t random_seed, stru
 		.notify = on_session_event,
 		.context = entry,
 	};
-	int r = session_start(&params, &entry->made.session, error);
+	int r;
 
+	if (scenario->rotate_ns > 0)
+		log_line(LOG_LEVEL_WARNING, entry->made.id,
+			 "\"rotate\" is not built yet: it has one report, however long it runs");
+	r = session_start(&params, &entry->made.session, error);
 	if (r < 0)
 		scenario_free(scenario);
 	return r;

@@ -51,15 +51,20 @@ title 'condprofctl report --view conditions'
 "$client" report --view conditions
 title 'condprofctl report --view timeline --limit 6'
 "$client" report --view timeline --limit 6
-cat <<'T'
+docs=${demo%/demo}
+cat <<T
 
 What to see in it: "error icon" is searched for on the whole screen in every pass and never found; it takes most of all
 condition time. "restart button" stands behind it and was never reached. "panel" is looked at in every pass and costs
 next to nothing.
 
-Next, on a live screen:
-  sudo make install && sudo systemd-sysusers && sudo systemctl enable --now condprofd    or, as yourself:  condprofd &
-  condprofctl check docs/demo/press-line.yaml                      docs/examples has more
-  condprofctl start SCENARIO.yaml --screen x11::0 --dry-run --wait  looks at display :0 and only records what it would do
-  man condprof-scenario                                            every key of a scenario
+Next, on a live screen, from here and without installing anything:
+  $client check $demo/press-line.yaml     what it understood; more scenarios are in $docs/examples
+  man -l $docs/condprof-scenario.5        every key of a scenario: write your own, SCENARIO.yaml
+  $daemon &
+  $client start SCENARIO.yaml --screen x11:${DISPLAY:-:0} --dry-run --wait --duration 20s
+                                        looks at the display and only records what it would do
+  $client report --view timeline        what that was
+As a service:
+  sudo make install && sudo systemd-sysusers && sudo systemctl enable --now condprofd
 T

@@ -17,7 +17,7 @@ import sys
 import termios
 import time
 
-from condprof_test import (CONDPROFCTL, PATIENCE, SOURCE, Daemon, contains, ctl, equal, folder, note, png, run, until,
+from condprof_test import (CONDPROFCTL, PATIENCE, SOURCE, Daemon, contains, ctl, equal, folder, note, png, run, scenario, until,
                            write_frames)
 
 BLACK, RED = (0, 0, 0), (255, 0, 0)
@@ -119,7 +119,8 @@ def test_start_status_stop():
               [(number, 'finished', 'ok', 'stopped')])
         assert shown[0]['ended'] >= shown[0]['started'] and shown[0]['duration_ns'] > 0
         equal(sessions('status'), {})
-        equal(sessions('list')[number]['state'], 'finished')
+        listed = sessions('list')[number]
+        equal((listed['state'], listed['no_report']), ('finished', False))
         contains(_daemon.ctl('stop', number).fails(3).err, str(number))
 
 
@@ -156,6 +157,29 @@ def test_start_of_what_cannot_be():
     contains(_daemon.ctl('start', write('bad.yaml', 'scenario: [')).fails(1).err, 'bad.yaml:1:')
     _daemon.ctl('start', _home / 'none.yaml').fails(4)
     equal(sessions('status'), {})
+
+
+def test_one_duration():
+    """Whoever asks, and whenever: a session's duration and passes are those of its report."""
+    def of(session):
+        return session['duration_ns'], session['passes']
+
+    waited = _daemon.ctl('--json', 'start', counting(), '--wait').json()['session']
+    with running() as number:
+        until(lambda: sessions('status', str(number))[number]['passes'] > 2, 'passes')
+        stopped = _daemon.ctl('--json', 'stop', number).json()['sessions'][0]
+    for told in waited, stopped:
+        shown = _daemon.ctl('--json', 'report', told['id']).json()['session']
+        kept = _daemon.ctl('--json', 'report', f'{_daemon.state}/reports/{told["id"]}').json()['session']
+        equal([of(shown), of(kept), of(sessions('list')[told['id']]), of(sessions('status', str(told['id']))[told['id']])],
+              [of(told)] * 4)
+        equal(shown['time']['duration_ns'], told['duration_ns'])
+
+
+def test_rate_is_kept_as_run():
+    number = int(_daemon.ctl('start', counting(), '--wait', '--rate', '30/min', '--passes', 1).ok().out)
+    kept = scenario.Scenario.FromString((_daemon.state / 'reports' / str(number) / 'scenario.pb').read_bytes())
+    equal((kept.rate.passes, kept.rate.per_ns, kept.HasField('random_seed')), (30, 60 * 10**9, False))
 
 
 def test_emit():
