@@ -200,6 +200,15 @@ static struct screen_wait frame_deadline(const struct processor *processor)
 	};
 }
 
+// Positions are in the frame's pixels: an input that is another size needs to know.
+static void fit_input(struct processor *processor, int width, int height)
+{
+	struct input *input = processor->p.input;
+
+	if (input->ops->fit && width > 0 && height > 0)
+		input->ops->fit(input, width, height);
+}
+
 static int fit_detector(struct processor *processor, int width, int height, struct error *error)
 {
 	struct detector *detector = processor->p.detector;
@@ -219,6 +228,7 @@ int processor_prepare(struct processor *processor, struct error *error)
 {
 	const struct screen *screen = processor->p.screen;
 
+	fit_input(processor, screen->width, screen->height);
 	if (screen->width <= 0 || screen->height <= 0 || !processor->p.scenario->screen_events)
 		return 0;
 	return fit_detector(processor, screen->width, screen->height, error);
@@ -231,6 +241,8 @@ static bool use_frame(struct processor *processor, const struct frame *frame)
 
 	if (!progress->frames || frame->serial != processor->frame.serial)
 		progress_add(&progress->frames, 1);
+	if (frame->view.width != processor->frame.view.width || frame->view.height != processor->frame.view.height)
+		fit_input(processor, frame->view.width, frame->view.height);
 	processor->frame = *frame;
 	atomic_store_explicit(&progress->frame_width, frame->view.width, memory_order_relaxed);
 	atomic_store_explicit(&progress->frame_height, frame->view.height, memory_order_relaxed);

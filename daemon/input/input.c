@@ -13,7 +13,7 @@
 
 static struct uri_kinds kinds = {
 	.noun = "input",
-	.examples = "x11:DISPLAY (as x11::0) or log:",
+	.examples = "x11:DISPLAY (as x11::0), uinput: or log:",
 	.rows =
 		{
 			{"log", &log_input_ops, NULL},
@@ -22,7 +22,7 @@ static struct uri_kinds kinds = {
 #else
 			{"x11", NULL, "is not built into this condprofd: configure it with --with-x11"},
 #endif
-			{"uinput", NULL, LATER},
+			{"uinput", &uinput_input_ops, NULL},
 			{"vnc", NULL, LATER},
 			{"wayland", NULL, LATER},
 		},
@@ -90,9 +90,13 @@ struct input *input_close(struct input *input)
 
 void input_for_screen(const char *screen_uri, char *out, size_t size)
 {
-	bool x11 = strncmp(screen_uri, "x11:", 4) == 0;
+	const char *implied = "log:";
 
-	snprintf(out, size, "%s", x11 ? screen_uri : "log:");
+	if (strncmp(screen_uri, "x11:", 4) == 0)
+		implied = screen_uri;
+	else if (strncmp(screen_uri, "fb:", 3) == 0)
+		implied = "uinput:";
+	snprintf(out, size, "%s", implied);
 }
 
 const char *const *input_schemes(void)

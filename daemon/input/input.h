@@ -2,7 +2,7 @@
 /// Where clicks and keys go: one small table of functions a kind. Used by one session's engine thread. All calls flush.
 /// What is pressed is remembered here, so that release_all always can.
 ///
-/// URIs: log: (records only), x11:[DISPLAY] by XTEST.
+/// URIs: log: (records only), x11:[DISPLAY] by XTEST, uinput:[?layout=NAME][&variant=NAME][&touch=1].
 #ifndef CONDPROF_INPUT_H
 #define CONDPROF_INPUT_H
 
@@ -20,6 +20,8 @@ struct input_ops {
 	int (*open)(const char *rest, const struct screen_config *config, const struct screen_wait *wait,
 		    struct input **ret, struct error *error);
 	struct input *(*close)(struct input *input); ///< releases everything first
+	/// The size of the frames that positions are in, px: after open, and when it changes. NULL: all the same to it
+	void (*fit)(struct input *input, int width, int height);
 	// px of the frame; positions outside it go through as they are. 0 or -errno (-EPIPE: the device is gone)
 	int (*pointer_move)(struct input *input, int x, int y);
 	int (*pointer_press)(struct input *input); ///< button 1, or touch down
@@ -42,7 +44,7 @@ struct input *input_close(struct input *input);
 int input_check_uri(const char *uri, struct error *error);
 /// What two sessions may not share: the device behind an input, equal for two ways to write one. Writes to out.
 void input_device(const char *uri, char *out, size_t size);
-/// The input a screen implies: x11:D for x11:D, log: for a replay. Writes to out.
+/// The input a screen implies: x11:D for x11:D, uinput: for fb:, log: for a replay. Writes to out.
 void input_for_screen(const char *screen_uri, char *out, size_t size);
 const char *const *input_schemes(void);
 /// Lets tests add a kind. Before any open.

@@ -5,7 +5,8 @@
 
 #include "daemon/input/input.h"
 
-extern const struct input_ops log_input_ops; ///< log.c
-extern const struct input_ops x11_input_ops; ///< x11.c, where it is built
+extern const struct input_ops uinput_input_ops; ///< uinput.c
+extern const struct input_ops log_input_ops;    ///< log.c
+extern const struct input_ops x11_input_ops;    ///< x11.c, where it is built
 
 #endif

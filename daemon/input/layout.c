@@ -74,23 +74,34 @@ static uint32_t effect_of_key(struct xkb_keymap *keymap, xkb_keycode_t key)
 	return mask;
 }
 
-static void find_modifiers(struct layout *layout)
+// Keys of keymaps that no keyboard has: <LVL3>, <MDSW>, <ALT>, <META>, <SUPR>, <HYPR>.
+static bool is_on_keyboards(xkb_keycode_t key)
+{
+	return key != 92 && (key < 203 || key > 207);
+}
+
+static void find_modifier(struct layout *layout, enum layout_modifier modifier, bool any)
 {
 	xkb_keycode_t first, last;
 
 	key_range(layout, &first, &last);
-	memset(layout->modifiers, 0, sizeof(layout->modifiers));
-	for (size_t i = 0; i < LAYOUT_MODIFIERS; i++) {
-		for (xkb_keycode_t key = first; key <= last && !layout->modifiers[i].keycode; key++) {
-			uint32_t mask = has_symbol(layout->keymap, key, modifier_symbols[i])
-						? effect_of_key(layout->keymap, key)
-						: 0;
+	for (xkb_keycode_t key = first; key <= last && !layout->modifiers[modifier].keycode; key++) {
+		bool fits =
+			(any || is_on_keyboards(key)) && has_symbol(layout->keymap, key, modifier_symbols[modifier]);
+		uint32_t mask = fits ? effect_of_key(layout->keymap, key) : 0;
 
-			if (mask) {
-				layout->modifiers[i].keycode = (uint8_t)key;
-				layout->modifiers[i].mask = mask;
-			}
+		if (mask) {
+			layout->modifiers[modifier].keycode = (uint8_t)key;
+			layout->modifiers[modifier].mask = mask;
 		}
+	}
+}
+
+static void find_modifiers(struct layout *layout)
+{
+	for (unsigned i = 0; i < LAYOUT_MODIFIERS; i++) {
+		find_modifier(layout, i, false);
+		find_modifier(layout, i, true);
 	}
 }
 

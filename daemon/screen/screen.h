@@ -2,7 +2,8 @@
 /// Where frames come from: one small table of functions a kind. Opened and used by one session's engine thread; a kind
 /// may have a thread of its own behind it. After open and the first frame of a size a get allocates nothing.
 ///
-/// URIs: replay:DIR[?step=pass|fps=N][&loop=1][&clock=virtual], x11:[DISPLAY], memory:NAME (tests and benches only).
+/// URIs: replay:DIR[?step=pass|fps=N][&loop=1][&clock=virtual], x11:[DISPLAY], fb:[DEVICE], memory:NAME (tests
+/// and benches only).
 #ifndef CONDPROF_SCREEN_H
 #define CONDPROF_SCREEN_H
 

@@ -257,6 +257,14 @@ static int record(struct input *input, struct memory_call call)
 	return 0;
 }
 
+static void memory_fit(struct input *input, int width, int height)
+{
+	struct memory_display *display = ((struct memory_input *)input)->display;
+
+	display->fit_width = width;
+	display->fit_height = height;
+}
+
 static int memory_move(struct input *input, int x, int y)
 {
 	return record(input, (struct memory_call){.kind = MEMORY_MOVE, .x = x, .y = y});
@@ -307,6 +315,7 @@ const struct input_ops memory_input_ops = {
 	.summary = "records what a session does",
 	.open = memory_input_open,
 	.close = memory_input_close,
+	.fit = memory_fit,
 	.pointer_move = memory_move,
 	.pointer_press = memory_press,
 	.pointer_release = memory_release,

@@ -45,8 +45,9 @@ struct memory_display {
 	void (*on_get)(struct memory_display *display, bool refresh, void *context);
 	void *context;
 	_Atomic int waits, gets, refreshes, opens, closes;
-	_Atomic int input_error; ///< 0, or the errno that the next calls of the input fail with
-	_Atomic int open_error;  ///< the same for open of either
+	_Atomic int input_error;           ///< 0, or the errno that the next calls of the input fail with
+	_Atomic int fit_width, fit_height; ///< what the input was told last
+	_Atomic int open_error;            ///< the same for open of either
 
 	pthread_mutex_t lock;
 	struct memory_call calls[MEMORY_CALLS_MAX]; ///< under the lock; later ones are only counted

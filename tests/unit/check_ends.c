@@ -70,6 +70,14 @@ static const struct uri_case screen_uris[] = {
 
 static const struct uri_case input_uris[] = {
 	{"log:", 0, 0, NULL},
+	{"uinput:", 0, 0, NULL},
+	{"uinput:?layout=de&variant=neo&touch=1", 0, 0, NULL},
+	{"uinput:/dev/uinput", -EINVAL, BAD, "takes options only"},
+	{"uinput:?layout=../x", -EINVAL, BAD, "is no layout"},
+	{"uinput:?variant=neo", -EINVAL, BAD, "needs its layout"},
+	{"uinput:?touch=2", -EINVAL, BAD, "touch is 0 or 1"},
+	{"uinput:?layot=de", -EINVAL, BAD, "did you mean \"layout\"?"},
+	{"uinput:?x=de", -EINVAL, BAD, "there are layout=, variant=, touch="},
 	{"log:file", -EINVAL, BAD, "takes nothing after the colon"},
 	{"lag:", -EINVAL, BAD, "did you mean \"log:\"?"},
 	{"", -EINVAL, BAD, "no input was named"},
@@ -160,6 +168,8 @@ START_TEST(test_implied_input)
 
 	input_for_screen("x11::7", uri, sizeof(uri));
 	ck_assert_str_eq(uri, "x11::7");
+	input_for_screen("fb:/dev/fb0", uri, sizeof(uri));
+	ck_assert_str_eq(uri, "uinput:");
 	input_for_screen("replay:/tmp?loop=1", uri, sizeof(uri));
 	ck_assert_str_eq(uri, "log:");
 }

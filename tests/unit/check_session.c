@@ -580,6 +580,7 @@ START_TEST(test_input_fails)
 	atomic_store(&place.display->input_error, EPIPE);
 	session = start(true);
 	wait_event(SESSION_ENDED);
+	ck_assert_int_eq(place.display->fit_width, 100);
 	ck_assert_int_eq(live_of(session).reason, CONDPROF__END_REASON__REASON_INPUT_FAILED);
 	ck_assert_int_eq(live_of(session).state, CONDPROF__SESSION_STATE__FAILED);
 	session_free(session);
@@ -659,6 +660,9 @@ START_TEST(test_image_and_a_size_change)
 	memory_display_log(place.display, log, sizeof(log));
 	ck_assert_str_eq(log, "move 48 56; press; release; move 48 56; press; release; move 48 56; press; release; "
 			      "move 158 126; press; release; move 158 126; press; release; release-all; release-all");
+	// An input of another size was told.
+	ck_assert_int_eq(place.display->fit_width, 200);
+	ck_assert_int_eq(place.display->fit_height, 160);
 	picture_free(moving.icon);
 }
 END_TEST
