@@ -326,7 +326,9 @@ def test_what_is_not_utf8_is_a_mistake_of_the_command_line():
 def test_a_state_folder_that_is_removed_under_the_daemon():
     with Daemon() as daemon:
         number = int(daemon.ctl('start', endless()).ok().out)
-        shutil.rmtree(daemon.state / 'reports')
+        # the daemon writes a checkpoint there now and then, also in between
+        until(lambda: shutil.rmtree(daemon.state / 'reports', ignore_errors=True) or not (daemon.state / 'reports').exists(),
+              'the reports to be gone')
         contains(daemon.ctl('start', endless()).fails(1).err, 'restart condprofd')
         contains(daemon.ctl('--json', 'stop', number).json()['sessions'][0]['report_error'], 'restart condprofd')
         daemon.stop()
