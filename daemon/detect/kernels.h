@@ -26,7 +26,7 @@ struct scan {
 	const uint8_t *means;
 	ptrdiff_t stride;
 	int rows, quads;       ///< of the patterns; a quad is four weights side by side
-	const int8_t *weights; ///< [rows][quads][SCAN_PATTERNS][4], each within -64 to 64
+	const int8_t *weights; ///< [rows][quads][SCAN_PATTERNS][4], each within -64 to 64; of a pattern the sum is 0
 	int count;
 	float unit;
 	const float *norm[SCAN_PATTERNS], *rest[SCAN_PATTERNS];

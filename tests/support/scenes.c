@@ -146,7 +146,7 @@ static uint32_t gray_rgb(int v)
 static void letter(struct canvas *canvas, int which, int x, int y, int scale, int ink, int paper)
 {
 	struct dice shape = {0xf0f0 + (uint64_t)which};
-	uint64_t bits = dice_roll(&shape) | dice_roll(&shape) << 1;
+	uint64_t bits = dice_roll(&shape);
 
 	for (int j = 0; j < 7 * scale; j++) {
 		for (int i = 0; i < 5 * scale; i++) {
@@ -326,9 +326,10 @@ static void draw_nearly_flat(uint64_t seed, struct canvas *canvas)
 	uint32_t base = gray_rgb(v);
 
 	canvas_fill(canvas, (struct rect){0, 0, canvas->width, canvas->height}, base);
-	for (int i = dice_between(&dice, 1, 12); i > 0; i--)
-		set(canvas, dice_between(&dice, 0, canvas->width - 1), dice_between(&dice, 0, canvas->height - 1),
-		    gray_rgb(v + (dice_one_in(&dice, 2) ? 1 : -1)));
+	for (int i = dice_between(&dice, 1, 12); i > 0; i--) {
+		int x = dice_between(&dice, 0, canvas->width - 1), y = dice_between(&dice, 0, canvas->height - 1);
+		set(canvas, x, y, gray_rgb(v + (dice_one_in(&dice, 2) ? 1 : -1)));
+	}
 }
 
 void scene_draw(enum scene scene, uint64_t seed, struct canvas *canvas)

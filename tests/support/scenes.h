@@ -7,7 +7,7 @@
 
 #include "daemon/picture/picture.h"
 
-/// Numbers that only depend on the seed.
+/// Numbers that only depend on the seed. (Two of them as arguments of one call come in any order: roll them one by one.)
 struct dice {
 	uint64_t state;
 };

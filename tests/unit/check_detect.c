@@ -134,7 +134,8 @@ START_TEST(equal_pixels_score_exactly_one)
 {
 	for (int i = 0; i < 200; i++) {
 		struct dice dice = {(uint64_t)i};
-		struct canvas image = canvas_new(dice_between(&dice, 2, 90), dice_between(&dice, 2, 70), 0);
+		int width = dice_between(&dice, 2, 90), height = dice_between(&dice, 2, 70);
+		struct canvas image = canvas_new(width, height, 0);
 		scene_draw(SCENE_NOISE, (uint64_t)i, &image);
 		struct detect_result got = look(&image, &image, (struct detect_query){.area = whole(&image)});
 		ck_assert(got.found && got.score == 1 && got.colour_difference == 0);
@@ -482,8 +483,8 @@ START_TEST(reduction_is_area_averaging)
 {
 	for (int i = 0; i < 300; i++) {
 		struct dice dice = {(uint64_t)i};
-		struct canvas source = canvas_new(dice_between(&dice, 1, 60), dice_between(&dice, 1, 60), i % 3);
-		int num, den;
+		int width = dice_between(&dice, 1, 60), height = dice_between(&dice, 1, 60), num, den;
+		struct canvas source = canvas_new(width, height, i % 3);
 		scene_draw((enum scene)(i % SCENES), (uint64_t)i, &source);
 		detect_ratio(source.width, source.height, dice_between(&dice, 1, 60), &num, &den);
 		CLEANUP_FREE uint8_t *wanted = NULL;
@@ -536,7 +537,8 @@ END_TEST
 static void check_reduced_search(int i)
 {
 	struct dice dice = {(uint64_t)i};
-	struct canvas screen = canvas_new(dice_between(&dice, 80, 220), dice_between(&dice, 60, 160), 0);
+	int width = dice_between(&dice, 80, 220), height = dice_between(&dice, 60, 160);
+	struct canvas screen = canvas_new(width, height, 0);
 	int quality = dice_between(&dice, 40, 150), num, den;
 	scene_draw((enum scene)(i % 5), (uint64_t)i, &screen);
 	int x = dice_between(&dice, 0, screen.width - 40), y = dice_between(&dice, 0, screen.height - 40);
@@ -809,8 +811,8 @@ START_TEST(frames_of_other_sizes)
 	ck_assert_int_eq(detect_frame_new(&frame), 0);
 	for (int i = 0; i < 40; i++) {
 		struct dice dice = {(uint64_t)i};
-		struct canvas screen =
-			drawn(SCENE_PHOTO, 2, dice_between(&dice, 20, 300), dice_between(&dice, 16, 200));
+		int width = dice_between(&dice, 20, 300), height = dice_between(&dice, 16, 200);
+		struct canvas screen = drawn(SCENE_PHOTO, 2, width, height);
 		int x = dice_between(&dice, 0, screen.width - 20), y = dice_between(&dice, 0, screen.height - 16);
 		struct detect_query query = {.area = whole(&screen), .threshold = 3};
 		struct detect_result got;
@@ -825,6 +827,51 @@ START_TEST(frames_of_other_sizes)
 	detect_frame_free(frame);
 	detect_template_free(template_);
 	canvas_free(&image);
+}
+END_TEST
+
+static uint64_t mix(uint64_t hash, const void *data, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ ((const uint8_t *)data)[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+// The number is of no meaning; that it is the same on every machine and with every set of kernels is the point.
+START_TEST(the_same_bits_everywhere)
+{
+	const struct kernels *sets[8];
+	size_t n_sets = kernels_available(sets, ARRAY_SIZE(sets));
+
+	for (size_t s = 0; s < n_sets; s++) {
+		uint64_t hash = UINT64_C(0xcbf29ce484222325);
+		kernels_use(sets[s]);
+		for (int i = 0; i < 45; i++) {
+			struct dice dice = {(uint64_t)i};
+			struct canvas screen = drawn((enum scene)(i % SCENES), (uint64_t)i, 150, 110), image;
+			int x = dice_between(&dice, 0, 110), y = dice_between(&dice, 0, 80);
+			image = canvas_crop(&screen, (struct rect){x, y, x + dice_between(&dice, 3, 40), y + 30}, 0);
+			canvas_alter(&screen, &dice, 90, 3, 25);
+			struct detect_result got;
+			struct detect_template *template_;
+			if (detect_template_new(canvas_view(&image), 1, 1, &template_, NULL) == 0) {
+				struct detect_frame *frame = frame_of(canvas_view(&screen), 0);
+				struct detect_query query = {.area = whole(&screen), .threshold = 20, .best = true};
+				detect_image(frame, template_, &query, &got);
+				hash = mix(hash, &got.score, sizeof(got.score));
+				hash = mix(hash, &got.colour_difference, sizeof(got.colour_difference));
+				hash = mix(hash, &got.place, sizeof(got.place));
+				detect_color(frame, 0x808080, &query, &got);
+				hash = mix(hash, &got.score, sizeof(got.score));
+				detect_frame_free(frame);
+				detect_template_free(template_);
+			}
+			canvas_free(&screen);
+			canvas_free(&image);
+		}
+		kernels_use(NULL);
+		ck_assert_msg(hash == UINT64_C(0x240b9c291496e6f7), "%s: %#jx", sets[s]->name, (uintmax_t)hash);
+	}
 }
 END_TEST
 
@@ -929,6 +976,7 @@ int main(void)
 	tcase_add_test(rules, a_stop_ends_the_search);
 	tcase_add_test(rules, checks_allocate_nothing);
 	tcase_add_test(rules, frames_of_other_sizes);
+	tcase_add_test(rules, the_same_bits_everywhere);
 	tcase_add_test(rules, areas_in_any_order_on_one_frame);
 	tcase_add_test(rules, a_large_frame);
 	suite_add_tcase(suite, rules);

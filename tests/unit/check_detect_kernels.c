@@ -142,10 +142,16 @@ static void scan_once(struct dice *dice)
 	};
 
 	random_bytes(dice, means, sizeof(means));
-	for (size_t i = 0; i < sizeof(weights); i++)
+	// A quad's weights come again with the other sign, so that a pattern's sum is 0; an odd one out is 0.
+	int count = scan.rows * scan.quads;
+	memset(weights, 0, sizeof(weights));
+	for (int i = 0; i < count / 2 * 16; i++) {
+		int other = (count - 1) * 16 - i / 16 * 16 + i % 16;
 		weights[i] = (int8_t)(dice_one_in(dice, 3)   ? 64
 				      : dice_one_in(dice, 2) ? -64
 							     : dice_between(dice, -64, 64));
+		weights[other] = (int8_t)-weights[i];
+	}
 	memset(wanted, 0, sizeof(wanted));
 	for (int p = 0; p < SCAN_PATTERNS; p++) {
 		scan.norm[p] = norm;

@@ -105,8 +105,10 @@ static void change_something(struct world *world)
 
 	if (dice_one_in(dice, 2))
 		return;
-	for (int n = dice_one_in(dice, 30) ? 500 : dice_between(dice, 1, 3); n > 0; n--)
-		touch(world, dice_between(dice, 0, 169), dice_between(dice, 0, 129), dice_one_in(dice, 20));
+	for (int n = dice_one_in(dice, 30) ? 500 : dice_between(dice, 1, 3); n > 0; n--) {
+		int x = dice_between(dice, 0, 169), y = dice_between(dice, 0, 129);
+		touch(world, x, y, dice_one_in(dice, 20));
+	}
 }
 
 static void look(struct detect_frame *frame, const struct condition *c, bool remember, struct detect_result *ret)

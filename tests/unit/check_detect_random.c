@@ -59,19 +59,22 @@ static void make_transparent(struct canvas *image, struct dice *dice)
 static void alter_image(struct trial *trial)
 {
 	struct dice *dice = &trial->dice;
+	int amount;
 
 	switch (dice_between(dice, 0, 7)) {
 	case 0:
 		canvas_alter(&trial->image, dice, 100, 0, dice_between(dice, 1, 40));
 		break;
 	case 1:
-		canvas_alter(&trial->image, dice, dice_between(dice, 100, 140), dice_between(dice, 0, 40), 0);
+		amount = dice_between(dice, 100, 140);
+		canvas_alter(&trial->image, dice, amount, dice_between(dice, 0, 40), 0);
 		break;
 	case 2:
 		canvas_alter(&trial->image, dice, dice_between(dice, 40, 100), 0, 2);
 		break;
 	case 3:
-		scene_draw((enum scene)dice_between(dice, 0, SCENES - 1), dice_roll(dice), &trial->image);
+		amount = dice_between(dice, 0, SCENES - 1);
+		scene_draw((enum scene)amount, dice_roll(dice), &trial->image);
 		break;
 	case 4:
 		canvas_decolour(&trial->image);
@@ -104,8 +107,9 @@ static void deal(struct trial *trial, int i)
 
 	*dice = (struct dice){(uint64_t)i};
 	trial->scene = (enum scene)(i % SCENES);
-	trial->frame = canvas_new(dice_between(dice, 2, dice_one_in(dice, 20) ? 256 : 160),
-				  dice_between(dice, 2, dice_one_in(dice, 20) ? 192 : 120), dice_between(dice, 0, 3));
+	width = dice_between(dice, 2, dice_one_in(dice, 20) ? 256 : 160);
+	height = dice_between(dice, 2, dice_one_in(dice, 20) ? 192 : 120);
+	trial->frame = canvas_new(width, height, dice_between(dice, 0, 3));
 	scene_draw(trial->scene, dice_roll(dice), &trial->frame);
 	width = random_side(dice, trial->frame.width);
 	height = random_side(dice, trial->frame.height);
