@@ -26,7 +26,7 @@ struct layout {
 		uint32_t mask;   // real modifiers it sets
 	} modifiers[LAYOUT_MODIFIERS];
 	size_t n_entries;
-	struct entry entries[LAYOUT_KEYCODES * MODIFIER_SETS]; // by keysym, the cheapest first
+	struct entry entries[LAYOUT_KEYCODES * MODIFIER_SETS]; // by keysym, the best first
 };
 
 static const uint32_t modifier_symbols[] = {
@@ -74,10 +74,11 @@ static uint32_t effect_of_key(struct xkb_keymap *keymap, xkb_keycode_t key)
 	return mask;
 }
 
-// Keys of keymaps that no keyboard has: <LVL3>, <MDSW>, <ALT>, <META>, <SUPR>, <HYPR>.
-static bool is_on_keyboards(xkb_keycode_t key)
+// Not one of those that only keymaps have (<LVL3> and the like), nor a special one (as that for a parenthesis alone),
+// which not every program knows.
+static bool is_ordinary(xkb_keycode_t key)
 {
-	return key != 92 && (key < 203 || key > 207);
+	return key < 136 && key != 92;
 }
 
 static void find_modifier(struct layout *layout, enum layout_modifier modifier, bool any)
@@ -86,8 +87,7 @@ static void find_modifier(struct layout *layout, enum layout_modifier modifier, 
 
 	key_range(layout, &first, &last);
 	for (xkb_keycode_t key = first; key <= last && !layout->modifiers[modifier].keycode; key++) {
-		bool fits =
-			(any || is_on_keyboards(key)) && has_symbol(layout->keymap, key, modifier_symbols[modifier]);
+		bool fits = (any || is_ordinary(key)) && has_symbol(layout->keymap, key, modifier_symbols[modifier]);
 		uint32_t mask = fits ? effect_of_key(layout->keymap, key) : 0;
 
 		if (mask) {
@@ -134,7 +134,9 @@ static int compare_entries(const void *left, const void *right)
 
 	if (a->keysym != b->keysym)
 		return a->keysym < b->keysym ? -1 : 1;
-	int more = __builtin_popcount(a->modifiers) - __builtin_popcount(b->modifiers);
+	int more = is_ordinary(b->keycode) - is_ordinary(a->keycode);
+	if (more == 0)
+		more = __builtin_popcount(a->modifiers) - __builtin_popcount(b->modifiers);
 	if (more == 0)
 		more = a->modifiers - b->modifiers;
 	return more ? more : a->keycode - b->keycode;

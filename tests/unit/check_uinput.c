@@ -191,6 +191,9 @@ START_TEST(test_type)
 
 	expect_ok(input, input->ops->type(input, "aA!\n"));
 	expect_events(UINPUT_KEYBOARD, "+30 . -30 . +42 . +30 . -30 . -42 . +42 . +2 . -2 . -42 . +28 . -28 .");
+	// Not by the keys that a few keyboards have for them alone.
+	expect_ok(input, input->ops->type(input, "(*"));
+	expect_events(UINPUT_KEYBOARD, "+42 . +10 . -10 . -42 . +42 . +9 . -9 . -42 .");
 	ck_assert_int_eq(input->ops->type(input, "x\u00e9y"), -EINVAL);
 	expect_events(UINPUT_KEYBOARD, "+45 . -45 .");
 	ck_assert_ptr_nonnull(strstr(input->failure.message, "uinput:?layout=NAME"));
