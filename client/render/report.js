@@ -217,10 +217,15 @@ class Grid {
 		const settings = TABLES[this.name];
 		const tools = make('div', {class: 'tools'});
 		const search = make('input', {type: 'search', placeholder: settings.search, 'aria-label': settings.search});
-		search.addEventListener('input', later(120, () => {
-			this.filters.text = search.value.trim().toLowerCase();
+		const find = later(120, () => {
+			const text = search.value.trim().toLowerCase();
+			if (text === this.filters.text)
+				return;
+			this.filters.text = text;
 			this.filter();
-		}));
+		});
+		search.addEventListener('input', find);
+		search.addEventListener('change', find);
 		tools.append(search);
 		for (const [name, all] of Object.entries(settings.choose))
 			this.makeChoice(tools, name, all);

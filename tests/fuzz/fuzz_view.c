@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// What the client makes of a report's bytes, in every view and output: three lengths (16 bits, little-endian), then
 /// the scenario, the overview, the aggregates, and the rest are messages. JSON must be JSON, and text must not steer a
-/// terminal.
+/// terminal, a page has no tags but its own, and every line of the metrics is one.
 #include "tests/fuzz/fuzz.h"
 
 #include "client/view/report.h"
@@ -95,6 +95,67 @@ static void check(enum output_kind output, const char *text, size_t size)
 	json_object_put(object);
 }
 
+/// Every tag in the page's body is one that it has of itself.
+static void check_page(const char *text)
+{
+	static const char *const tags[] = {"section", "h1",  "h2",   "h3",   "p",     "dl",      "div",   "dt",
+					   "dd",      "svg", "path", "rect", "table", "thead",   "tbody", "tr",
+					   "th",      "td",  "i",    "span", "title", "noscript"};
+	const char *place = strstr(text, "<main>");
+
+	FUZZ_ASSERT(place);
+	for (place = strchr(place + 1, '<'); strncmp(place, "</main>", 7) != 0; place = strchr(place + 1, '<')) {
+		const char *name = place + (place[1] == '/' ? 2 : 1);
+		size_t length = strcspn(name, " />"), i = 0;
+
+		while (i < ARRAY_SIZE(tags) && (strlen(tags[i]) != length || strncmp(tags[i], name, length) != 0))
+			i++;
+		FUZZ_ASSERT(i < ARRAY_SIZE(tags));
+	}
+	FUZZ_ASSERT(strstr(place, "<script>") == strstr(text, "<script>"));
+}
+
+static void check_metrics(const char *text)
+{
+	for (; *text; text += strcspn(text, "\n") + 1) {
+		const char *value = text + strcspn(text, "\n");
+
+		FUZZ_ASSERT(*value);
+		while (value[-1] != ' ')
+			value--;
+		FUZZ_ASSERT(*text == '#' || (strncmp(text, "condprof_", 9) == 0 && strspn(value, "0123456789.") > 0));
+	}
+}
+
+static void show_whole(struct report *report, struct bytes_source source)
+{
+	const struct report_query query = REPORT_QUERY_ALL;
+	struct timeline_view timeline;
+	struct error error;
+	char *page = NULL, *metrics = NULL;
+	size_t page_size, metrics_size;
+	FILE *page_file = open_memstream(&page, &page_size), *metrics_file = open_memstream(&metrics, &metrics_size);
+	struct render *render = render_new(OUTPUT_HTML, page_file, &(struct render_style){0});
+
+	FUZZ_ASSERT(render && view_document_begin(render, report, true) == 0);
+	view_timeline_begin(&timeline, render, report);
+	FUZZ_ASSERT(report_each_occurrence(&source.base, report, &query, view_timeline_occurrence, &timeline, &error) ==
+		    0);
+	view_timeline_end(&timeline);
+	view_document_end(render, report, 0);
+	FUZZ_ASSERT(render_finish(render) == 0);
+	render_free(render);
+	fclose(page_file);
+	FUZZ_ASSERT(view_metrics(metrics_file, report) == 0);
+	fclose(metrics_file);
+	check(OUTPUT_HTML, page, page_size);
+	check_page(page);
+	check(OUTPUT_PROMETHEUS, metrics, metrics_size);
+	check_metrics(metrics);
+	free(page);
+	free(metrics);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const enum output_kind outputs[] = {OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_CSV};
@@ -122,6 +183,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(outputs[i / VIEW_KINDS], text, length);
 		free(text);
 	}
+	show_whole(report, again);
 	report_free(report);
 	return 0;
 }

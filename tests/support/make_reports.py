@@ -6,6 +6,7 @@ by the daemon, so that a mistake of one doesn't hide in the other.
 
 tests/unit/check_report reads them; the .json files beside them say what has to come out.
     many FOLDER N           a report of N occurrences, for tests of size
+    varied FOLDER N         the same of several events
     seeds REPORTS FOLDER    seeds for tests/fuzz/fuzz_view
 """
 
@@ -212,7 +213,10 @@ def kiosk_overview(**more):
         gaps=[report.Gap(at_ns=140 * SECOND, duration_ns=190 * SECOND)], gap_count=1, frame_width=1280, frame_height=800,
         period_ns=100 * MS)
     for name, value in more.items():
-        setattr(message, name, value)
+        if hasattr(value, 'SerializeToString'):
+            getattr(message, name).CopyFrom(value)
+        else:
+            setattr(message, name, value)
     return message
 
 
@@ -408,6 +412,39 @@ def many(path, count):
             out.write(delimited(one))
 
 
+def varied(path, count, rename=lambda name: name):
+    """Six events with two conditions each that take turns to occur, over a session as long as that takes; the last event
+    never occurs, and its second condition was never checked. rename: of every name."""
+    events, occurred, timings, details = [], [], [], []
+    for number in range(1, 7):
+        conditions = [scenario.Condition(name=rename(f'{what} {number}'), id=2 * number - 1 + place,
+                                         image=scenario.ImageCondition(file='a.png', pixels_digest=1, width=4, height=4))
+                      for place, what in enumerate(('window', 'button'))]
+        events.append(scenario.Event(name=rename(f'event {number}'), id=number, conditions=conditions))
+        for condition in conditions:
+            durations = [] if condition.id == 12 else [condition.id * 100_000 + (i * i * 7919) % (condition.id * 90_000)
+                                                       for i in range(400)]
+            timings.append(timing(condition.id, durations, len(durations) // 3))
+            details.append(detail(condition.id, durations, not_evaluable_count=3, not_evaluable_why=rename('the area')))
+    at = 0
+    for number in range(count):
+        event = number % 5 + 1
+        at += 30 * MS + number % 7 * MS
+        occurred.append(occurrence(number, event, at, event * MS, number + 1, condition_results=[
+            report.ImageConditionResult(condition_id=2 * event - 1, duration_ns=event * 300_000, confidence_rate=.9, is_fulfilled=True)],
+            counter_changes=[report.CounterStateChange(name=rename('rounds'), old_value=number, new_value=number + 1)],
+            actions=[report.ActionResult(kind=report.ACTION_CLICK, x=number, y=7, duration_ns=event * MS)]))
+    path.mkdir(parents=True, exist_ok=True)
+    write(path, scenario.Scenario(name=rename('varied'), screen_events=events),
+          kiosk_overview(scenario_name=rename('varied'), reason_text=rename('all done'), duration_ms=at // MS,
+                         time=report.SessionTime(duration_ns=at, processing_ns=at // 2, conditions_ns=at // 4,
+                                                 actions_ns=at // 4, engine_ns=at // 2 - at // 4 * 2, frame_wait_ns=0,
+                                                 limiter_wait_ns=at - at // 2, other_ns=0)),
+          messages=[closing(timings, details, events=[
+              report.EventDetail(event_id=number, evaluated=400, fulfilled=(count + 5 - number) // 5 if number < 6 else 0)
+              for number in range(1, 7)])] + occurred)
+
+
 def seeds(reports, path):
     """Scenario, overview and aggregates with their lengths before them, then all messages."""
     path.mkdir(parents=True, exist_ok=True)
@@ -436,6 +473,8 @@ SHAPES = {'finished': finished, 'first-shape': first_shape, 'timed-shape': timed
 if __name__ == '__main__':
     if sys.argv[1] == 'many':
         many(pathlib.Path(sys.argv[2]), int(sys.argv[3]))
+    elif sys.argv[1] == 'varied':
+        varied(pathlib.Path(sys.argv[2]), int(sys.argv[3]))
     elif sys.argv[1] == 'seeds':
         seeds(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
     else:
