@@ -282,19 +282,9 @@ static int wait_for_end(struct start *start, Condprof__Reply **ret, struct error
 
 static void say_ended(const struct start *start, const Condprof__Session *session)
 {
-	char duration[FORMAT_SIZE];
-	const char *sentence = session->has_reason ? end_reason_sentence(session->reason) : NULL,
-		   *said = session->reason_text;
-	bool result = session->has_result;
+	CLEANUP_FREE char *sentence = ended_session_sentence(session, !start->client->utf8);
 
-	client_note(start->client, "session %" PRId64 " %s%s after %s and %" PRId64 " %s%s%s%s%s", session->id,
-		    session_state_name(session->state),
-		    !result                   ? ""
-		    : session_failed(session) ? ", failed,"
-					      : ", ok,",
-		    format_duration(session->duration_ns, false, !start->client->utf8, duration), session->passes,
-		    session->passes == 1 ? "pass" : "passes", sentence ? ": " : "", sentence ? sentence : "",
-		    said && *said ? ": " : "", said ? said : "");
+	client_note(start->client, "%s", sentence ? sentence : "out of memory");
 	if (session->report_error && *session->report_error)
 		client_note(start->client, "session %" PRId64 ": its report is not whole: %s", session->id,
 			    session->report_error);

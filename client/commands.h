@@ -15,5 +15,6 @@ enum exit_code cmd_start(struct client *client);   // cmd_start.c
 enum exit_code cmd_status(struct client *client);  // cmd_session.c
 enum exit_code cmd_stop(struct client *client);    // cmd_session.c
 enum exit_code cmd_version(struct client *client); // cmd_version.c
+enum exit_code cmd_watch(struct client *client);   // cmd_watch.c
 
 #endif

@@ -40,6 +40,13 @@ static const struct option_row stop_options[] = {
 	{0},
 };
 
+static const struct option_row watch_options[] = {
+	{"--interval", NULL, "TIME", .help = "how often (1s)"},
+	{"--count", NULL, "N", .help = "end after N intervals"},
+	{"--plain", NULL, NULL, .help = "lines, also on a terminal"},
+	{0},
+};
+
 static const struct option_row report_options[] = {
 	{"--view", NULL, "VIEW", .help = "overview, conditions, events or timeline"},
 	{"--sort", NULL, "KEY", .help = "conditions and events: total, average, checks, max, p99, share, order, name"},
@@ -65,7 +72,7 @@ const struct verb verbs[] = {
 	{"start", 1, 1, "SCENARIO.yaml", "run a scenario", start_options, .run = cmd_start},
 	{"stop", 0, 1, "[ID]", "end a session", stop_options, .run = cmd_stop},
 	{"status", 0, 1, "[ID]", "show the sessions that have not ended", NULL, .run = cmd_status},
-	{"watch", 0, 1, "[ID]", "follow a session's figures", NULL, .run = NULL, .waits = true},
+	{"watch", 0, 1, "[ID]", "follow a session's figures", watch_options, .run = cmd_watch, .waits = true},
 	{"emit", 1, 1, "BROADCAST", "send a broadcast to the running sessions", NULL, .run = cmd_emit},
 	{"rotate", 0, 1, "[ID]", "close a session's report and go on in a new one", NULL, .run = NULL},
 	{"list", 0, 0, "", "show running sessions and every kept report", NULL, .run = cmd_list},

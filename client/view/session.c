@@ -6,6 +6,7 @@
 #include "client/view/session.h"
 
 #include "client/render/format.h"
+#include "client/render/width.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -169,4 +170,26 @@ void view_ended_session(struct render *render, const Condprof__Session *session)
 	render_open(render, &group);
 	render_values(render, fields, SESSION_FIELDS, cells);
 	render_close(render);
+}
+
+char *ended_session_sentence(const Condprof__Session *session, bool ascii)
+{
+	char duration[FORMAT_SIZE];
+	const char *sentence = session->has_reason ? end_reason_sentence(session->reason) : NULL,
+		   *said = session->reason_text;
+	bool result = session->has_result;
+	char *text;
+
+	if (asprintf(&text, "session %" PRId64 " %s%s after %s and %" PRId64 " %s%s%s%s%s", session->id,
+		     session_state_name(session->state),
+		     !result                   ? ""
+		     : session_failed(session) ? ", failed,"
+					       : ", ok,",
+		     format_duration(session->duration_ns, false, ascii, duration), session->passes,
+		     session->passes == 1 ? "pass" : "passes", sentence ? ": " : "", sentence ? sentence : "",
+		     said && *said ? ": " : "", said ? said : "") < 0)
+		return NULL;
+	char *clean = text_clean(text);
+	free(text);
+	return clean;
 }

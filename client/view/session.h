@@ -32,6 +32,9 @@ void view_sessions(struct render *render, const Condprof__Session *const *sessio
 /// {session: {…}} of one that has ended; for people a line like "finished: ok after 2 m 14 s, 134 passes: …".
 void view_ended_session(struct render *render, const Condprof__Session *session);
 
+/// "session 5 finished, ok, after 2 m 14 s and 134 passes: it was stopped". The caller's. NULL: out of memory
+char *ended_session_sentence(const Condprof__Session *session, bool ascii);
+
 /// Names as in JSON; "unknown" for what this version does not know.
 const char *session_state_name(Condprof__SessionState state);
 const char *end_reason_name(Condprof__EndReason reason);
