@@ -79,7 +79,7 @@ const struct verb verbs[] = {
 	{"report", 0, 1, "[ID|latest|DIR]", "show a session's report", report_options, .run = cmd_report,
 	 .whole = true},
 	{"diff", 2, 2, "ID|DIR ID|DIR", "compare two reports", diff_options, .run = cmd_diff},
-	{"advise", 1, 1, "ID", "say what would make a scenario cheaper", NULL, .run = NULL},
+	{"advise", 1, 1, "ID|DIR", "say what would make a scenario cheaper", NULL, .run = cmd_advise},
 	{"delete", 1, ANY_NUMBER, "ID...", "remove kept reports", NULL, .run = cmd_delete},
 	{"check", 1, 1, "SCENARIO.yaml", "say what is wrong with a scenario file, or what it means", NULL,
 	 .run = cmd_check},

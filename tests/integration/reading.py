@@ -4,7 +4,7 @@
 import contextlib
 import shutil
 
-from condprof_test import SOURCE, Daemon, contains, ctl, equal, folder, note, run
+from condprof_test import SOURCE, Daemon, contains, ctl, equal, folder, note, png, run, texture, write_frames
 
 DEMO = SOURCE / 'docs' / 'demo'
 REPORTS = SOURCE / 'tests' / 'data' / 'reports'
@@ -101,6 +101,102 @@ def test_fail_if():
         contains(ctl('diff', base, new, '--fail-if', wrong).fails(2).err, "'average>+10%'")
     ctl('diff', base, new, '--min-checks', '0').fails(2)
     ctl('diff', base, base, '--fail-if', 'average>+0%').ok()
+
+
+# --- advise --------------------------------------------------------------------------------------------------------------
+
+def test_advise_on_the_demo():
+    first, _ = sessions()
+    shown = _daemon.ctl('--json', 'advise', first).json()
+    equal(shown['session']['id'], first)
+    kinds = {(row['kind'], row['event']) for row in shown['advice']}
+    assert ('never-fulfilled', 'crash dialog') in kinds, kinds
+    assert ('never-fulfilled', 'panel gone') not in kinds, kinds  # it costs next to nothing
+    unknown = {(row['why'], row['condition']) for row in shown['unknown']}
+    assert {('never-checked', 'restart button'), ('never-checked', 'dark'), ('no-match', 'error icon')} <= unknown, unknown
+    assert shown['assumptions'] and all(isinstance(line, str) for line in shown['assumptions'])
+    there = f'{_daemon.state}/reports/{first}'
+    for output in ('text', 'json', 'csv'):
+        equal(ctl('advise', there, '--output', output).ok().out, _daemon.ctl('advise', first, '--output', output).ok().out)
+    contains(_daemon.ctl('advise', first).ok().out, 'crash dialog', 'independent')
+    contains(ctl('advise', REPORTS / 'empty').fails(1).err, 'nothing to go by')
+    _daemon.ctl('advise', '98765').fails(4)
+    _daemon.ctl('advise').fails(2)
+
+
+RED, GREEN, BLACK = (255, 0, 0), (0, 255, 0), (0, 0, 0)
+
+
+def combinations():
+    """Frames of all outcomes of two conditions, four times: red above on three of four, green below on one of four,
+    independent of each other to the last frame."""
+    def picture(above, below):
+        return png(120, 120, lambda x, y: (RED if above else BLACK) if y < 100 else (GREEN if below else BLACK))
+    kinds = {(above, below): picture(above, below) for above in (0, 1) for below in (0, 1)}
+    return [kinds[(above > 0, below == 0)] for above in range(4) for below in range(4)] * 4
+
+
+def ordered(*conditions):
+    """Runs the two in this order, over all combinations; returns the session."""
+    lines = {'big': '{color: "#ff0000", name: big, area: [0, 0, 120, 100]}',
+             'small': '{color: "#00ff00", name: small, area: [0, 100, 4, 4]}'}
+    path = _home / f'{"-".join(conditions)}.yaml'
+    path.write_text('scenario: two\nscreen: replay:two\nrate: unlimited\nscreen-events:\n  - event: both\n    conditions:\n'
+                    + ''.join(f'      - {lines[name]}\n' for name in conditions) + '    actions: []\n')
+    return int(_daemon.ctl('start', path, '--wait').ok().out)
+
+
+def checks(number):
+    rows = _daemon.ctl('--json', 'report', number, '--view', 'conditions').json()['conditions']
+    return {row['name']: row['checks'] for row in rows}
+
+
+def test_a_reordered_scenario_checks_as_often_as_was_predicted():
+    write_frames(_home / 'two', combinations())
+    before = ordered('big', 'small')
+    equal(checks(before), {'big': 64, 'small': 48})
+    advice = _daemon.ctl('--json', 'advise', before).json()['advice']
+    (order,) = [row for row in advice if row['kind'] == 'order']
+    names = [row['name'] for row in order['order']]
+    equal(names, ['small', 'big'])
+    predicted = {row['name']: row['predicted_checks'] for row in order['order']}
+    assert 0 < order['saving_ns'] <= order['at_most_ns'] and 0 < order['saving_share'] <= 1, order
+    after = ordered(*names)
+    equal(checks(after), predicted)
+    events = _daemon.ctl('--json', 'diff', before, after).json()['events']
+    equal([(row['base']['fulfilled'], row['new']['fulfilled']) for row in events], [(12, 12)])
+    equal([row['kind'] for row in _daemon.ctl('--json', 'advise', after).json()['advice'] if row['kind'] == 'order'], [])
+
+
+def test_a_suggested_area_finds_as_much():
+    place = (40, 30)
+
+    def picture(shade):
+        def pixel(x, y):
+            inside = place[0] <= x < place[0] + 16 and place[1] <= y < place[1] + 12
+            return texture(x - place[0], y - place[1]) if inside else (shade, shade, 255 - shade)
+        return png(160, 120, pixel)
+    write_frames(_home / 'still', [picture(10 * number) for number in range(8)])
+    (_home / 'patch.png').write_bytes(png(16, 12, texture))
+
+    def run_with(search):
+        path = _home / 'still.yaml'
+        path.write_text('scenario: still\nscreen: replay:still\nrate: unlimited\nscreen-events:\n  - event: seen\n    conditions:\n'
+                        f'      - {{image: patch.png, search: {search}}}\n    actions: []\n')
+        return int(_daemon.ctl('start', path, '--wait').ok().out)
+
+    number = run_with('screen')
+    (row,) = _daemon.ctl('--json', 'report', number, '--view', 'conditions').json()['conditions']
+    equal((row['matches'], row['match_area']), (8, {'x': 40, 'y': 30, 'width': 16, 'height': 12}))
+    contains(_daemon.ctl('report', number, '--view', 'conditions').ok().out, '[40, 30, 16, 12]')
+    (advice,) = _daemon.ctl('--json', 'advise', number).json()['advice']
+    equal((advice['kind'], advice['condition'], advice['saving_ns']), ('area', 'patch.png', None))
+    area = [advice['area'][name] for name in ('x', 'y', 'width', 'height')]
+    equal(area, [32, 22, 32, 28])
+    contains(advice['text'], 'search: exact, at: [40, 30]')
+    for search in (area, 'exact, at: [40, 30]'):
+        (again,) = _daemon.ctl('--json', 'report', run_with(search), '--view', 'conditions').json()['conditions']
+        equal((again['fulfilled'], again['match_area']), (8, row['match_area']))
 
 
 if __name__ == '__main__':

@@ -397,6 +397,88 @@ def compared_new(path):
         {1: 200, 3: 20, 5: 100, 6: 1}, [(1, 200, 0), (10, 200, 100)])])
 
 
+# --- to be asked for advice --------------------------------------------------------------------------------------------
+
+def searched(name, number, **fields):
+    return scenario.Condition(name=name, id=number, image=scenario.ImageCondition(
+        file=f'{name}.png', pixels_digest=number, width=40, height=20, **fields))
+
+
+def found(number, durations, count, box, **more):
+    left, top, right, bottom = box
+    return detail(number, durations, match_count=count, match_left=left, match_top=top, match_right=right,
+                  match_bottom=bottom, match_frame_width=1280, match_frame_height=720, **more)
+
+
+def advised_overview(passes, period, limiter, processing):
+    duration = passes * period if limiter else passes * 10 * MS
+    return report.DebugReportOverview(
+        scenario_id=0, duration_ms=duration // MS, frame_count=passes, session_id=3, state=report.FINISHED,
+        reason=report.REASON_STOPPED, result=report.SESSION_OK, started_unix_ns=STARTED, ended_unix_ns=STARTED + duration,
+        scenario_name='advised', frames=passes, missed_passes=0, clock_pair_ns=62, frame_width=1280, frame_height=720,
+        period_ns=period, time=report.SessionTime(
+            duration_ns=duration, frame_wait_ns=0, frame_get_ns=0, processing_ns=processing, conditions_ns=processing,
+            actions_ns=0, pauses_ns=0, engine_ns=0, limiter_wait_ns=limiter, safety_wait_ns=0, report_wait_ns=0,
+            other_ns=duration - processing - limiter))
+
+
+def advised(path):
+    """Everything that advise has something to say about."""
+    every = scenario.Scenario(name='advised', screen='x11::0', screen_events=[
+        scenario.Event(name='all', id=1, conditions=[
+            searched('picture', 1, search=scenario.SEARCH_AREA, area=area(0, 0, 50, 30)), compared_color('colour', 2),
+            searched('last', 3, search=scenario.SEARCH_EXACT, at=scenario.Point(x=1, y=1))]),
+        scenario.Event(name='any', id=2, match=scenario.MATCH_ANY, actions=[scenario.Action(
+            click=scenario.ClickAction(found=True))], conditions=[
+                compared_color('slow', 4), compared_color('quick', 5), compared_color('no use', 6)]),
+        scenario.Event(name='places', id=3, match=scenario.MATCH_ANY, conditions=[
+            searched('still', 7), searched('nearly', 8, search=scenario.SEARCH_AREA, area=area(0, 0, 1280, 360)),
+            searched('everywhere', 9), searched('seldom', 10), searched('at the edge', 11)]),
+        scenario.Event(name='never', id=4, conditions=[searched('not seen', 12), searched('behind it', 13)]),
+        scenario.Event(name='clicked', id=5, actions=[scenario.Action(click=scenario.ClickAction(condition='button'))],
+                       conditions=[compared_color('button', 14), compared_color('needless', 15), compared_color('other', 18)]),
+    ], trigger_events=[
+        scenario.Event(name='too short to tell', id=6, match=scenario.MATCH_ANY, conditions=[
+            scenario.Condition(name='soon', id=16, timer=scenario.TimerCondition(duration_ns=SECOND)),
+            scenario.Condition(name='count', id=17, counter=scenario.CounterCondition(counter='n'))]),
+    ])
+    durations = {1: [5 * MS] * 1000, 2: [10_000] * 900, 3: [2 * MS] * 90, 4: [3 * MS] * 500, 5: [MS] * 450, 6: [MS] * 225,
+                 7: [400_000] * 1000, 8: [300_000] * 980, 9: [300_000] * 960, 10: [300_000] * 900, 11: [300_000] * 898,
+                 12: [600_000] * 1000, 13: [], 14: [1000] * 1000, 15: [50_000] * 1000, 16: [100] * 1000, 17: [60] * 999,
+                 18: [900_000] * 1000}
+    fulfilled = {1: 900, 2: 90, 3: 90, 4: 50, 5: 225, 7: 20, 8: 20, 9: 60, 10: 2, 11: 6, 14: 1000, 15: 1000, 16: 1, 17: 500,
+                 18: 300}
+    details = {number: detail(number, durations[number]) for number in durations}
+    details[1] = found(1, durations[1], 900, (2, 3, 42, 23), shared_duration_ns=1000 * MS)
+    details[7] = found(7, durations[7], 20, (600, 380, 640, 400))
+    details[8] = found(8, durations[8], 20, (600, 300, 660, 330))
+    details[9] = found(9, durations[9], 60, (0, 0, 1200, 700))
+    details[10] = found(10, durations[10], 2, (600, 380, 640, 400))
+    details[11] = found(11, durations[11], 6, (1239, 700, 1280, 720))
+    details[12] = detail(12, durations[12], match_count=0)
+    processing = sum(sum(d) for d in durations.values())
+    write(path, every, advised_overview(1000, 2 * MS, 0, processing), messages=[closing(
+        [timing(number, durations[number], fulfilled.get(number, 0)) for number in sorted(durations)],
+        [details[number] for number in sorted(durations)],
+        events=[compared_event(1, 1000, 90), compared_event(2, 500, 275), compared_event(3, 1000, 108),
+                compared_event(4, 1000, 0), compared_event(5, 1000, 300), compared_event(6, 1000, 501)],
+        pass_time=histogram([10 * MS] * 1000), pass_time_min_ns=10 * MS, pass_time_max_ns=10 * MS,
+        pass_time_total_ns=10_000 * MS)])
+
+
+def advised_idle(path):
+    """The limiter holds every pass, and the order of timers matters."""
+    durations = {1: [900] * 600, 2: [200] * 500}
+    write(path, scenario.Scenario(name='idle', trigger_events=[scenario.Event(
+        name='timers', id=1, match=scenario.MATCH_ANY, conditions=[
+            scenario.Condition(name='seldom', id=1, timer=scenario.TimerCondition(duration_ns=SECOND, repeat=True)),
+            scenario.Condition(name='often', id=2, counter=scenario.CounterCondition(counter='n'))])]),
+          advised_overview(600, 100 * MS, 595 * 92 * MS, 600 * 8 * MS), messages=[closing(
+              [timing(1, durations[1], 100), timing(2, durations[2], 400)], [detail(1, durations[1]), detail(2, durations[2])],
+              events=[compared_event(1, 600, 500)], pass_time=histogram([8 * MS] * 596 + [150 * MS] * 4),
+              pass_time_min_ns=8 * MS, pass_time_max_ns=150 * MS, pass_time_total_ns=596 * 8 * MS + 600 * MS)])
+
+
 def many(path, count):
     messages = kiosk_messages()
     path.mkdir(parents=True, exist_ok=True)
@@ -468,7 +550,8 @@ def first_message(data):
 
 
 SHAPES = {'finished': finished, 'first-shape': first_shape, 'timed-shape': timed_shape, 'torn': torn, 'empty': empty,
-          'never-checked': never_checked, 'hostile': hostile, 'compared-base': compared_base, 'compared-new': compared_new}
+          'never-checked': never_checked, 'hostile': hostile, 'compared-base': compared_base, 'compared-new': compared_new,
+          'advised': advised, 'advised-idle': advised_idle}
 
 if __name__ == '__main__':
     if sys.argv[1] == 'many':

@@ -1,0 +1,6 @@
+
+idleZ2
+timers J
+seldomr€”λάJ
+oftenz
+n
