@@ -140,6 +140,7 @@ class Grid {
 		const {first, descending} = TABLES[this.name];
 		this.sort = {column: this.columns.find(column => column.name === first), descending};
 		this.open = -1; // the row whose details are shown
+		this.current = -1; // the row that the keyboard comes to
 		this.extra = 0; // their height
 		this.rowHeight = 0;
 		this.onfilter = () => {};
@@ -314,8 +315,10 @@ class Grid {
 	listen() {
 		this.body.addEventListener('click', event => {
 			const row = event.target.closest('tr[data-i]');
-			if (row && !String(getSelection()))
-				this.toggle(+row.dataset.i);
+			if (!row || String(getSelection()))
+				return;
+			this.toggle(+row.dataset.i);
+			this.focus(+row.dataset.i);
 		});
 		this.body.addEventListener('keydown', event => {
 			const row = event.target.closest('tr[data-i]');
@@ -347,9 +350,14 @@ class Grid {
 	}
 
 	focus(i) {
+		this.current = i;
+		for (const other of this.body.querySelectorAll('tr[tabindex="0"]'))
+			other.tabIndex = -1;
 		const row = this.body.querySelector(`tr[data-i="${i}"]`);
-		if (row)
-			row.focus({preventScroll: true});
+		if (!row)
+			return;
+		row.tabIndex = 0;
+		row.focus({preventScroll: true});
 	}
 
 	toggle(i) {
@@ -387,7 +395,7 @@ class Grid {
 			if (classes)
 				row.cells[cell].classList.add(...classes.split(' '));
 		row.dataset.i = i;
-		row.tabIndex = 0;
+		row.tabIndex = i === this.current ? 0 : -1; // one of them by tab, the others by arrows
 		row.setAttribute('aria-expanded', String(i === this.open));
 		row.classList.toggle('open', i === this.open);
 		return row;
@@ -415,7 +423,9 @@ class Grid {
 	}
 
 	pieces(first, last) {
-		const pieces = [];
+		const pieces = [], there = this.order.subarray(first, last);
+		if (!there.includes(this.current) && there.length > 0)
+			this.current = there[0];
 		for (let place = first; place < last; place++) {
 			const i = this.order[place];
 			pieces.push(this.makeRow(i));
@@ -568,7 +578,8 @@ class Timeline {
 			end = Math.max(end, ns);
 			begin = Math.min(begin, ns);
 		}
-		this.whole = [begin, Math.max(end, begin + 1)];
+		this.narrowest = Math.max(1000, (end - begin) * 1e-9, Math.abs(end) * 1e-12); // what can be told apart
+		this.whole = [begin, Math.max(end, begin + this.narrowest)];
 		this.range = this.whole;
 		this.makeLanes();
 		this.makeElements();
@@ -677,7 +688,7 @@ class Timeline {
 	}
 
 	zoom(factor, place = .5) {
-		const [a, b] = this.range, width = Math.max((b - a) * factor, 1000), middle = a + (b - a) * place;
+		const [a, b] = this.range, width = Math.max((b - a) * factor, this.narrowest), middle = a + (b - a) * place;
 		this.setRange([middle - width * place, middle + width * (1 - place)]);
 	}
 
@@ -688,8 +699,8 @@ class Timeline {
 	}
 
 	setRange([a, b]) {
-		const [first, last] = this.whole;
-		this.range = [Math.max(a, first), Math.min(b, last)];
+		const [first, last] = this.whole, missing = Math.max(this.narrowest - (b - a), 0);
+		this.range = [Math.max(a - missing / 2, first), Math.min(b + missing / 2, last)];
 		const all = this.range[0] <= first && this.range[1] >= last;
 		if (all || this.range[0] >= this.range[1])
 			this.range = this.whole;
@@ -742,7 +753,8 @@ class Timeline {
 			step = LONG_STEPS.find(candidate => candidate >= wanted) || Math.ceil(wanted / 2592e12) * 2592e12;
 		context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
 		context.textAlign = 'center';
-		for (let k = Math.ceil(a / step); k * step <= b; k++) {
+		const first = Math.ceil(a / step);
+		for (let count = Math.min(Math.floor(b / step) - first, 60), k = first; k <= first + count; k++) {
 			const x = this.x(k * step), text = k === 0 ? '0' : tickLabel(k * step);
 			context.fillStyle = color('line');
 			context.fillRect(Math.round(x) - .5, 0, 1, height - 20);
@@ -855,7 +867,11 @@ function setUpTables() {
 setUpTheme();
 enlargeCharts();
 setUpTables();
+let width = innerWidth; // a phone's height changes while one scrolls
 addEventListener('resize', later(100, () => {
+	if (innerWidth === width)
+		return;
+	width = innerWidth;
 	for (const draw of resized)
 		draw();
 }));

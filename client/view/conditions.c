@@ -196,6 +196,16 @@ static struct axis common_axis(const struct report *report)
 	return axis.last < 0 ? (struct axis){0, 0} : axis;
 }
 
+static bool has_histograms(const struct report *report)
+{
+	struct histogram_cell drawing;
+
+	for (size_t i = 0; i < report->n_conditions; i++)
+		if (histogram_drawing(histogram_of(&report->conditions[i]), &drawing))
+			return true;
+	return false;
+}
+
 /// @param ret_drawing has to be there as long as the cell
 static struct cell distribution(const struct report_condition *condition, struct axis axis,
 				struct histogram_cell *ret_drawing)
@@ -253,7 +263,9 @@ static void choose_columns(const struct report *report, struct field *chosen)
 	if (!max_pass)
 		chosen[COLUMN_MAX_PASS].title = chosen[COLUMN_MAX_AT].title = NULL;
 	if (!found)
-		chosen[COLUMN_FOUND_IN].title = NULL;
+		chosen[COLUMN_FOUND_IN].title = chosen[COLUMN_MATCHES].page = NULL;
+	if (!has_histograms(report))
+		chosen[COLUMN_DISTRIBUTION].page = NULL;
 	if (!reused)
 		chosen[COLUMN_REUSED].title = chosen[COLUMN_REUSED_TOTAL].title = NULL;
 }
@@ -271,7 +283,7 @@ static void explain(struct render *render, const struct report *report, const si
 			"Share: of the elapsed time of all checks together (%s); not of the session, the processor or "
 			"the battery.",
 			format_duration(report->conditions_total_ns, false, ascii, total));
-	if (render_is_whole(render) && report->details)
+	if (render_is_whole(render) && has_histograms(report))
 		render_say(render,
 			   "Distribution: how many checks took how long, all conditions along one logarithmic axis; "
 			   "what is further to the right took longer.");

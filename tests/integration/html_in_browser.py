@@ -281,6 +281,33 @@ def test_zoom():
         until(lambda: _browser.run('return document.querySelectorAll("#timeline tr.more").length') == 1, 'its details')
 
 
+def test_reports_of_every_shape():
+    for path in sorted(REPORTS.iterdir()):
+        if path.is_dir():
+            with shape(path.name):
+                for place in ('#timeline', '#events', '#conditions'):
+                    _browser.run('document.querySelector(arguments[0]).scrollIntoView()', place)
+                rows = _browser.run('return document.querySelectorAll("table.main tr[data-i]").length')
+                assert path.name in ('first-shape',) or rows >= 4, f'{path.name}: {rows}'
+
+
+def test_times_of_any_size():
+    """Zooming stays where numbers can be told apart, and comes to an end."""
+    with folder() as home:
+        far = 2 ** 62
+        make_reports.write(home / 'r', make_reports.kiosk(), make_reports.kiosk_overview(), messages=[
+            make_reports.occurrence(n, 1, at, 5, n) for n, at in enumerate((-far, 0, 5, far, far + 1))])
+        page = Report(_browser, home / 'r')
+        for _ in range(5):
+            _browser.run('for (let i = 0; i < 20; i++) document.querySelector("[aria-label=\'Zoom in\']").click()')
+        _browser.drag('.lanes canvas', .5, .51)
+        _browser.run('for (let i = 0; i < 20; i++) document.querySelector("[aria-label=Later]").click()')
+        contains(_browser.run('return document.querySelector(".range").textContent'), ' to ')
+        _browser.click('.zoom button[aria-label="The whole session"]')
+        page.wait_count('timeline', '5')
+        page.check_quiet()
+
+
 def test_many_conditions():
     with folder() as home:
         conditions = [make_reports.scenario.Condition(name=f'condition {n}', id=n, timer=make_reports.scenario.TimerCondition(

@@ -108,7 +108,16 @@ class Browser:
         return self.do('/element', using='css selector', value=selector)[ELEMENT]
 
     def click(self, selector):
-        self.do(f'/element/{self.element(selector)}/click')
+        """What is replaced just now is looked for again."""
+        def clicked():
+            try:
+                self.do(f'/element/{self.element(selector)}/click')
+            except AssertionError as error:
+                if 'stale element' not in str(error):
+                    raise
+                return False
+            return True
+        until(clicked, f'a click on {selector}')
 
     def type(self, selector, text):
         self.do(f'/element/{self.element(selector)}/value', text=text)
