@@ -45,8 +45,6 @@ struct verb {
 	bool whole; ///< its answer can be a document of its own kind: --output html, prometheus
 };
 
-#define CLIENT_DEFAULT_TIMEOUT_NS (10 * NSEC_PER_SEC)
-
 struct given_option {
 	const struct option_row *option;
 	const char *value; ///< NULL: it takes none

@@ -6,6 +6,7 @@
 
 #include "client/quantity.h"
 #include "client/verbs.h"
+#include "proto/limits.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -39,6 +39,8 @@
 #define SESSIONS_MAX 64U
 #define CLIENTS_MAX 512U
 
-#define OPEN_TIMEOUT_NS (10 * NSEC_PER_SEC)   ///< screen and input of a session
+/// Screen and input of a session: less than a client's patience, so that whoever starts it is told what hangs.
+#define OPEN_TIMEOUT_NS (8 * NSEC_PER_SEC)
+#define CLIENT_DEFAULT_TIMEOUT_NS (10 * NSEC_PER_SEC)
 
 #endif

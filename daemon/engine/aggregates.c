@@ -121,14 +121,15 @@ static void fill_figures(const struct session_figures *figures, const Condprof__
 	int64_t passes = figures->passes;
 
 	o->has_duration_ms = o->has_frame_count = o->has_average_frame_processing_duration_ms =
-		o->has_active_detection_duration_ns = o->has_execution_limiter_wait_duration_ns = o->has_clock_pair_ns =
-			o->has_gap_count = true;
+		o->has_active_detection_duration_ns = o->has_execution_limiter_wait_duration_ns = o->has_gap_count =
+			true;
 	o->duration_ms = figures->duration_ns / NSEC_PER_MSEC;
 	o->frame_count = passes;
 	o->average_frame_processing_duration_ms =
 		passes ? (figures->pass_total_ns / passes + NSEC_PER_MSEC / 2) / NSEC_PER_MSEC : 0;
 	o->active_detection_duration_ns = time->processing_ns;
 	o->execution_limiter_wait_duration_ns = time->limiter_wait_ns;
+	o->has_clock_pair_ns = figures->clock_pair_ns >= 0;
 	o->clock_pair_ns = figures->clock_pair_ns;
 	o->gap_count = figures->gap_count;
 }

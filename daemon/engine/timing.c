@@ -155,6 +155,7 @@ int timing_new(const struct scenario *scenario, measuring_clock clock, struct ti
 	}
 	WRITE(timing->pass_min_ns, INT64_MAX);
 	WRITE(timing->site_since, NOT_RUNNING);
+	WRITE(timing->clock_pair_ns, -1);
 	WRITE(timing->abandoned_event, NO_INDEX);
 	*ret = timing;
 	return 0;

@@ -125,7 +125,7 @@ struct gap {
 struct session_figures {
 	int64_t duration_ns; ///< = the sum of site_ns, the wait in progress counted up to now
 	int64_t site_ns[TIME_SITES];
-	int64_t clock_pair_ns;
+	int64_t clock_pair_ns;            ///< below 0: not measured yet
 	int64_t passes;                   ///< counted ones; one in progress is not
 	int64_t pass_total_ns;            ///< their processing time
 	int64_t pass_min_ns, pass_max_ns; ///< nothing when passes == 0

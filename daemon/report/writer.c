@@ -202,6 +202,7 @@ static bool drain(struct recorder *recorder)
 static void checkpoint_if_due(struct recorder *recorder, int64_t interval_ns)
 {
 	int64_t now = now_ns();
+	bool first = recorder->checkpoint_due_ns == 0;
 
 	if (now < recorder->checkpoint_due_ns)
 		return;
@@ -210,8 +211,9 @@ static void checkpoint_if_due(struct recorder *recorder, int64_t interval_ns)
 		log_line(LOG_LEVEL_WARNING, recorder->files->id,
 			 "checkpoint.pb could not be written: %s; the one before it stays", strerror(-r));
 	recorder->checkpoint_result = r;
-	// A little early, so that it is never older than the interval.
-	recorder->checkpoint_due_ns = now + interval_ns - interval_ns / 10;
+	// A little early, so that it is never older than the interval; and soon after the first, which has seen nothing
+	// yet.
+	recorder->checkpoint_due_ns = now + (first ? interval_ns / 10 : interval_ns - interval_ns / 10);
 }
 
 // --- closing ---------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// The command line: the tables hold together, and words are understood wherever they stand.
 #include "client/verbs.h"
+#include "proto/limits.h"
 #include "tests/support/unit.h"
 
 #include <fcntl.h>
