@@ -2,7 +2,8 @@
 //
 // watch: follows a session by snapshots of its report, one an interval, until it ends. Between the snapshots it waits
 // for the session's end, which it asked for at the beginning: so the end shows at once, and so does a daemon that dies.
-// A session without a report has only the figures of its status.
+// A session without a report has only the figures of its status. On a full screen, keys and changes of its size
+// interrupt every wait, also the one for a snapshot, and then it goes on.
 #include "config.h"
 
 #include "client/commands.h"
@@ -10,6 +11,8 @@
 #include "client/fetch.h"
 #include "client/quantity.h"
 #include "client/sessions.h"
+#include "client/terminal.h"
+#include "client/view/screen.h"
 #include "client/view/session.h"
 #include "client/view/watch.h"
 
@@ -37,7 +40,11 @@ struct watch {
 	struct snapshot before, now;
 	struct session_list ended; ///< empty: it runs
 	int64_t number;
-	struct render *render; ///< NULL: JSON
+	struct render *render; ///< rows; NULL: JSON, or a full screen
+	bool screen;
+	struct screen_options look; ///< of the full screen
+	struct watch_state state;   ///< what is shown
+	bool quit;
 };
 
 static void snapshot_clear(struct snapshot *snapshot)
@@ -51,6 +58,8 @@ static void watch_clear(struct watch *watch)
 	snapshot_clear(&watch->before);
 	snapshot_clear(&watch->now);
 	sessions_clear(&watch->ended);
+	interval_clear(&watch->state.interval);
+	interval_clear(&watch->state.total);
 	watch->connection = connection_close(watch->connection);
 }
 
@@ -60,6 +69,79 @@ static int64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+// --- output ----------------------------------------------------------------------------------------------------------
+
+/// What the screen shows before the first interval is over: nothing of it is known.
+static int no_interval(const struct report *report, struct interval *ret)
+{
+	struct interval_condition *conditions = calloc(report->n_conditions + 1, sizeof(*conditions));
+
+	if (!conditions)
+		return -ENOMEM;
+	*ret = (struct interval){
+		.conditions = conditions, .n_conditions = report->n_conditions, .dearest = INTERVAL_NO_CONDITION};
+	return 0;
+}
+
+static int fill_state(struct watch *watch)
+{
+	struct watch_state state = {
+		.session = watch->ended.n > 0 ? watch->ended.items[0] : &watch->now.report->session,
+		.report = watch->now.report,
+		.number = watch->number,
+	};
+	int r = watch->before.report ? interval_between(watch->before.report, watch->now.report, &state.interval)
+				     : no_interval(watch->now.report, &state.interval);
+
+	if (r == 0)
+		r = interval_between(NULL, watch->now.report, &state.total);
+	if (r < 0) {
+		interval_clear(&state.interval);
+		return r;
+	}
+	interval_clear(&watch->state.interval);
+	interval_clear(&watch->state.total);
+	watch->state = state;
+	return 0;
+}
+
+/// Made apart and written at once.
+static int draw(struct watch *watch)
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t size = 0;
+	FILE *memory = open_memstream(&text, &size);
+
+	if (!memory)
+		return -ENOMEM;
+	terminal_size(&watch->look.width, &watch->look.height);
+	int r = view_screen(memory, &watch->state, &watch->look);
+	if (fclose(memory) != 0)
+		r = -ENOMEM;
+	if (r == 0)
+		fwrite(text, 1, size, stdout);
+	return r;
+}
+
+// --- the full screen -------------------------------------------------------------------------------------------------
+
+/// Does what keys say. @return false: that was to quit
+static bool attend(struct watch *watch)
+{
+	bool redraw = false;
+	int event;
+
+	while (!watch->quit && (event = terminal_event()) != TERMINAL_NOTHING) {
+		if (event == 'q' || event == TERMINAL_CLOSED)
+			watch->quit = true;
+		else if (event == TERMINAL_REDRAW || screen_key(&watch->look, event))
+			redraw = true;
+	}
+	if (redraw && !watch->quit && watch->state.report && draw(watch) == 0)
+		fflush(stdout);
+	return !watch->quit;
 }
 
 // --- snapshots -------------------------------------------------------------------------------------------------------
@@ -73,8 +155,12 @@ static int ask_status(struct watch *watch, int64_t session, struct session_list 
 	status.session = session;
 	request.body_case = CONDPROF__REQUEST__BODY_STATUS;
 	request.status = &status;
+	connection_set_interrupt(watch->connection, -1); // the answer comes at once, or never
 	int r = connection_send(watch->connection, &request, error);
-	return r < 0 ? r : sessions_receive(watch->connection, request.id, ret, error);
+	if (r == 0)
+		r = sessions_receive(watch->connection, request.id, ret, error);
+	connection_set_interrupt(watch->connection, watch->screen ? terminal_fd() : -1);
+	return r;
 }
 
 static int empty_next(struct report_source *source, Condprof__ReportPart *ret_part, const uint8_t **ret_data,
@@ -99,13 +185,36 @@ static int take_status(struct watch *watch, struct snapshot *ret, struct error *
 	return r;
 }
 
+/// A daemon's stream that keys do not end.
+struct patient_source {
+	struct report_source base;
+	struct report_source *inner;
+	struct watch *watch;
+};
+
+static int patient_next(struct report_source *base, Condprof__ReportPart *ret_part, const uint8_t **ret_data,
+			size_t *ret_size, struct error *error)
+{
+	struct patient_source *source = (struct patient_source *)base;
+	int r;
+
+	do
+		r = source->inner->next(source->inner, ret_part, ret_data, ret_size, error);
+	while (r == -EINTR && attend(source->watch));
+	return r;
+}
+
 static int take_report(struct watch *watch, struct snapshot *ret, struct error *error)
 {
 	struct report_source *source CLEANUP(report_source_cleanup) = NULL;
+
+	connection_set_interrupt(watch->connection, -1);
 	int r = report_source_daemon(watch->connection, watch->session, &(struct report_query)REPORT_QUERY_ALL, &source,
 				     error);
+	connection_set_interrupt(watch->connection, watch->screen ? terminal_fd() : -1);
+	struct patient_source patient = {.base.next = patient_next, .inner = source, .watch = watch};
 
-	return r < 0 ? r : report_load(source, &ret->report, error);
+	return r < 0 ? r : report_load(&patient.base, &ret->report, error);
 }
 
 static int take_snapshot(struct watch *watch, struct error *error)
@@ -123,43 +232,22 @@ static int take_snapshot(struct watch *watch, struct error *error)
 	return 0;
 }
 
-// --- output ----------------------------------------------------------------------------------------------------------
-
-static int fill_state(const struct watch *watch, struct watch_state *ret)
-{
-	struct watch_state state = {
-		.session = watch->ended.n > 0 ? watch->ended.items[0] : &watch->now.report->session,
-		.report = watch->now.report,
-		.number = watch->number,
-	};
-	int r = interval_between(watch->before.report, watch->now.report, &state.interval);
-
-	if (r == 0)
-		r = interval_between(NULL, watch->now.report, &state.total);
-	if (r < 0)
-		interval_clear(&state.interval);
-	else
-		*ret = state;
-	return r;
-}
-
 static enum exit_code show_interval(struct watch *watch)
 {
-	struct watch_state state;
+	int r = fill_state(watch);
 
-	watch->number++;
-	int r = fill_state(watch, &state);
-	if (r == 0 && watch->render)
-		view_watch_row(watch->render, &state);
+	if (r == 0 && watch->screen)
+		r = draw(watch);
+	else if (r == 0 && watch->render)
+		view_watch_row(watch->render, &watch->state);
 	else if (r == 0)
-		r = view_watch_line(stdout, &state);
-	if (r < 0)
-		return client_fail(watch->client, EXIT_FAILED, "out of memory");
-	interval_clear(&state.interval);
-	interval_clear(&state.total);
-	if (fflush(stdout) != 0 || ferror(stdout))
-		return client_fail(watch->client, EXIT_FAILED, "can't write to standard output: %s", strerror(errno));
-	return EXIT_DONE;
+		r = view_watch_line(stdout, &watch->state);
+	if (r == 0 && fflush(stdout) == 0 && !ferror(stdout))
+		return EXIT_DONE;
+	int reason = r < 0 ? -r : errno;
+	terminal_leave();
+	return client_fail(watch->client, EXIT_FAILED, "%s%s",
+			   r < 0 ? "" : "can't write to standard output: ", strerror(reason));
 }
 
 static enum exit_code end_output(struct watch *watch)
@@ -229,8 +317,11 @@ static int ask_for_end(struct watch *watch, struct error *error)
 static int wait_until(struct watch *watch, int64_t until_ns, struct error *error)
 {
 	Condprof__Reply *reply;
-	int r = connection_receive(watch->connection, watch->wait_request, until_ns, &reply, error);
+	int r;
 
+	do
+		r = connection_receive(watch->connection, watch->wait_request, until_ns, &reply, error);
+	while (r == -EINTR && attend(watch));
 	if (r == -EAGAIN)
 		return 0;
 	if (r == 0)
@@ -246,8 +337,12 @@ static enum exit_code follow(struct watch *watch)
 	enum exit_code code = EXIT_DONE;
 	int r = ask_for_end(watch, &error);
 
+	if (r == 0 && watch->screen)
+		connection_set_interrupt(watch->connection, terminal_fd());
 	if (r == 0)
 		r = take_snapshot(watch, &error);
+	if (r == 0 && watch->screen)
+		code = show_interval(watch);
 	if (r == 0 && watch->render) {
 		view_watch_begin(watch->render, &watch->now.report->session, watch->interval_ns);
 		fflush(stdout); // what fails shows at the first interval
@@ -257,12 +352,37 @@ static enum exit_code follow(struct watch *watch)
 		r = wait_until(watch, next_ns, &error);
 		if (r == 0)
 			r = take_snapshot(watch, &error);
+		watch->number += r == 0;
 		if (r == 0)
 			code = show_interval(watch);
 		if (watch->count > 0 && watch->number >= watch->count)
 			break;
 	}
+	terminal_leave(); // before anything else is said
+	if (watch->quit)
+		return EXIT_DONE;
 	return r < 0 ? client_fail_error(watch->client, r, &error) : code;
+}
+
+/// A full screen where there is one and nobody wants anything else.
+static enum exit_code begin_output(struct watch *watch)
+{
+	struct client *client = watch->client;
+	const char *no_colour = getenv("NO_COLOR");
+
+	if (client->output == OUTPUT_JSON)
+		return EXIT_DONE;
+	if (client->output != OUTPUT_TEXT || client_flag(client, "--plain") || !terminal_is_screen()) {
+		watch->render = client_render(client);
+		return EXIT_DONE;
+	}
+	watch->look.style = (struct render_style){
+		.colour = !(no_colour && *no_colour), .ascii = !client->utf8, .escape_8bit = !client->utf8};
+	int r = terminal_enter();
+	if (r < 0)
+		return client_fail(client, EXIT_FAILED, "can't use the terminal: %s", strerror(-r));
+	watch->screen = true;
+	return EXIT_DONE;
 }
 
 static enum exit_code take_options(struct watch *watch)
@@ -295,11 +415,11 @@ enum exit_code cmd_watch(struct client *client)
 		code = choose_session(&watch);
 	if (code != EXIT_DONE)
 		return code;
-	if (client->output != OUTPUT_JSON)
-		watch.render = client_render(client);
-	code = follow(&watch);
+	code = begin_output(&watch);
+	if (code == EXIT_DONE)
+		code = follow(&watch);
 	done = end_output(&watch);
 	if (code == EXIT_DONE)
 		code = done;
-	return code == EXIT_DONE && watch.ended.n > 0 ? say_ended(&watch) : code;
+	return code == EXIT_DONE && watch.ended.n > 0 && !watch.quit ? say_ended(&watch) : code;
 }

@@ -181,6 +181,184 @@ def test_time_out_and_a_daemon_that_goes():
         contains(err, 'gone')
 
 
+class Terminal:
+    """A command on a terminal of its own; what it wrote, and what that leaves on the screen."""
+
+    def __init__(self, *words, columns=110, lines=24, environment=None):
+        self.master, slave = pty.openpty()
+        self.written, self.seen = '', 0
+        self.resize(columns, lines)
+        names = {name: value for name, value in os.environ.items() if name not in ('COLUMNS', 'NO_COLOR')}
+        names.update(LC_ALL='C.UTF-8', TERM='xterm')
+        names.update(environment or {})
+        self.before = termios.tcgetattr(slave)
+        # A session of its own, so that the terminal's signals reach it.
+        self.process = subprocess.Popen([CONDPROFCTL, '--socket', _daemon.socket_path, *map(str, words)], stdin=slave,
+                                        stdout=slave, stderr=slave, env=names, start_new_session=True,
+                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))  # pylint: disable=W1509
+        self.slave = slave
+
+    def resize(self, columns, lines):
+        self.mark()
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack('HHHH', lines, columns, 0, 0))
+
+    def mark(self):
+        """What is drawn from now on counts."""
+        self.seen = len(self.frames())
+
+    def press(self, keys):
+        self.mark()
+        os.write(self.master, keys.encode())
+
+    def read(self):
+        while select.select([self.master], [], [], 0)[0]:
+            try:
+                self.written += os.read(self.master, 65536).decode(errors='replace')
+            except OSError:
+                break
+        return self.written
+
+    def frames(self):
+        """All that were drawn whole, as lines."""
+        parts = self.read().split('\x1b[H')[1:]
+        return [re.sub(r'\x1b\[[0-9;?]*[a-zA-Z]', '', part).replace('\r', '').split('\n') for part in parts if '\x1b[J' in part]
+
+    def shows(self, *texts):
+        """Waits for a frame, drawn since the last key, that has all of these."""
+
+        def found():
+            return next((lines for lines in self.frames()[self.seen:] if all(text in '\n'.join(lines) for text in texts)), None)
+        return until(found, f'{texts} on the screen')
+
+    def ends(self):
+        """Its exit code; the terminal is as it was."""
+        until(lambda: self.read() is not None and self.process.poll() is not None, 'the end')
+        self.read()
+        equal(termios.tcgetattr(self.slave), self.before)
+        equal(self.written.count('\x1b[?1049h'), self.written.count('\x1b[?1049l'))
+        equal(self.written.count('\x1b[?25l'), self.written.count('\x1b[?25h'))
+        assert self.written.count('\x1b[?1049h') > 0
+        os.close(self.slave)
+        os.close(self.master)
+        return self.process.returncode
+
+    def after(self):
+        return self.written.split('\x1b[?1049l')[-1]
+
+
+def names_of(lines):
+    head = next(number for number, line in enumerate(lines) if line.startswith('Condition'))
+    return [line.split()[0] for line in lines[head + 1:] if line.strip()]
+
+
+def test_the_full_screen():
+    with running() as number:
+        terminal = Terminal('watch', '--interval', '200ms')
+        lines = terminal.shows(f'Session {number}, watched: running', 'Interval of ', 'Since its start', 'By total')
+        equal(len(names_of(lines)), 4)
+        contains('\n'.join(lines), 'All average', 'never', 'always', 'green', 'blue', 'red', ' %')
+        contains(terminal.written, '\x1b[7m', '\x1b[1m')
+        terminal.press('n')
+        by_name = names_of(terminal.shows('By name.'))
+        equal(by_name, sorted(by_name))
+        terminal.press('r')
+        equal(names_of(terminal.shows('By name, backwards')), by_name[::-1])
+        for key, name in (('a', 'average'), ('c', 'checks'), ('m', 'max'), ('s', 'share'), ('t', 'total')):
+            terminal.press(key)
+            terminal.shows(f'By {name}, least first')
+        terminal.press('r')
+        names = names_of(terminal.shows('By total.'))
+        assert names.index('blue') > names.index('red'), names  # blue is never checked
+        terminal.press('xyz\x1b[A')  # nothing
+        terminal.resize(60, 9)
+        lines = terminal.shows('By total', ' more')
+        assert len(lines) <= 9 and all(len(line) < 60 for line in lines), lines
+        assert 'All average' not in '\n'.join(lines)
+        terminal.resize(4, 2)
+        until(lambda: len(terminal.frames()[-1]) <= 2, 'two lines')
+        terminal.resize(200, 50)
+        terminal.shows('All average')
+        terminal.press('q')
+        equal(terminal.ends(), 0)
+        equal(terminal.after(), '')
+        equal(_daemon.ctl('--json', 'status', number).json()['sessions'][0]['state'], 'running')
+
+
+def test_the_full_screen_before_the_first_interval():
+    with running():
+        terminal = Terminal('watch', '--interval', '1h')
+        contains('\n'.join(terminal.shows('Interval: passes –')), 'Since its start: passes ')
+        terminal.press('n')
+        terminal.shows('By name')
+        terminal.press('q')
+        equal(terminal.ends(), 0)
+
+
+def test_the_full_screen_ends_with_the_session():
+    number = start()
+    terminal = Terminal('watch', number, '--interval', '1h')
+    terminal.shows('By total')
+    _daemon.ctl('emit', 'go').ok()
+    equal(terminal.ends(), 1)
+    contains(terminal.after(), f'session {number} finished, failed, after', 'enough')
+    with running():
+        terminal = Terminal('watch', '--interval', '100ms', '--count', '2')
+        equal(terminal.ends(), 0)
+
+
+def test_signals_leave_the_terminal_as_it_was():
+    with running():
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            terminal = Terminal('watch', '--interval', '1h')
+            terminal.shows('By total')
+            if number == signal.SIGINT:
+                terminal.press('\x03')
+            else:
+                terminal.process.send_signal(number)
+            equal(terminal.ends(), -number)
+        terminal = Terminal('watch', '--interval', '1h')
+        terminal.shows('By total')
+        terminal.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, terminal.process.pid, os.WSTOPPED | os.WNOWAIT)
+        terminal.mark()
+        terminal.process.send_signal(signal.SIGCONT)
+        terminal.shows('By total')
+        terminal.press('q')
+        equal(terminal.ends(), 0)
+
+
+def test_a_daemon_that_dies_under_a_full_screen():
+    global _daemon  # pylint: disable=global-statement
+    kept = _daemon
+    with Daemon() as other:
+        _daemon = other
+        try:
+            start()
+            terminal = Terminal('watch', '--interval', '1h')
+            terminal.shows('By total')
+            other.kill()
+            equal(terminal.ends(), 3)
+            contains(terminal.after(), 'gone')
+        finally:
+            _daemon = kept
+
+
+def test_screens_without_colour_and_without_utf_8():
+    with running():
+        terminal = Terminal('watch', '--interval', '200ms', environment={'NO_COLOR': '1', 'LC_ALL': 'C'})
+        terminal.shows('Interval of ')
+        terminal.press('q')
+        equal(terminal.ends(), 0)
+        assert terminal.written.isascii() and not re.search(r'\x1b\[[0-9;]*m', terminal.written), terminal.written
+        for words in (['--plain'], ['--json'], ['--output', 'csv']):
+            terminal = Terminal('watch', '--interval', '100ms', '--count', '1', *words, environment={'NO_COLOR': '1'})
+            until(lambda: terminal.read() is not None and terminal.process.poll() is not None, 'the end')
+            equal(terminal.process.returncode, 0)
+            assert '\x1b' not in terminal.read() and terminal.written, terminal.written
+            os.close(terminal.slave)
+            os.close(terminal.master)
+
+
 if __name__ == '__main__':
     with folder() as _home, Daemon() as _daemon:
         os.chmod(_home, 0o755)

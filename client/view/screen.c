@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// Lines are written over the old ones and what is behind them is cleared, so that nothing flickers. No line reaches the
+// last column, where terminals differ.
+#include "config.h"
+
+#include "client/view/screen.h"
+
+#include "client/render/format.h"
+#include "client/render/width.h"
+#include "client/view/report.h"
+#include "client/view/session.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define LINES_ABOVE 6 ///< the rows, the table's head among them
+#define GAP 2         ///< between columns
+#define NAME_LEAST 12 ///< columns of a condition's name before other columns are left out
+
+static const struct {
+	int key;
+	const char *name;
+} sorts[] = {
+	[SCREEN_TOTAL] = {'t', "total"}, [SCREEN_AVERAGE] = {'a', "average"}, [SCREEN_CHECKS] = {'c', "checks"},
+	[SCREEN_MAX] = {'m', "max"},     [SCREEN_SHARE] = {'s', "share"},     [SCREEN_NAME] = {'n', "name"},
+};
+static_assert(ARRAY_SIZE(sorts) == SCREEN_SORTS, "every order has its key");
+
+bool screen_key(struct screen_options *options, int key)
+{
+	if (key == 'r') {
+		options->reverse = !options->reverse;
+		return true;
+	}
+	for (size_t i = 0; i < SCREEN_SORTS; i++)
+		if (sorts[i].key == key) {
+			options->sort = (enum screen_sort)i;
+			return true;
+		}
+	return false;
+}
+
+// --- order -----------------------------------------------------------------------------------------------------------
+
+struct row {
+	struct maybe figure; ///< sorted by
+	const char *name;
+	size_t condition;
+};
+
+/// The largest first, what is not known last.
+static int compare_figures(const void *a, const void *b)
+{
+	const struct row *left = a, *right = b;
+
+	if (left->figure.known != right->figure.known)
+		return left->figure.known ? -1 : 1;
+	if (left->figure.value != right->figure.value)
+		return left->figure.value > right->figure.value ? -1 : 1;
+	return (left->condition > right->condition) - (left->condition < right->condition);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct row *left = a, *right = b;
+	int order = strcmp(left->name, right->name);
+
+	return order ? order : (left->condition > right->condition) - (left->condition < right->condition);
+}
+
+static struct maybe figure_of(const struct watch_state *state, size_t i, enum screen_sort sort)
+{
+	const struct report_condition *condition = &state->report->conditions[i];
+	const struct interval_condition *interval = &state->interval.conditions[i];
+
+	switch (sort) {
+	case SCREEN_AVERAGE:
+		return interval->average_ns;
+	case SCREEN_CHECKS:
+		return interval->checks;
+	case SCREEN_MAX:
+		return maybe_if(condition->measured && condition->checks > 0, condition->max_ns);
+	default:
+		return interval->total_ns; // shares are in the order of totals
+	}
+}
+
+static struct row *sorted_rows(const struct watch_state *state, const struct screen_options *options)
+{
+	size_t n = state->report->n_conditions;
+	struct row *rows = calloc(n + 1, sizeof(*rows));
+
+	if (!rows)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		rows[i] = (struct row){figure_of(state, i, options->sort), state->report->conditions[i].name, i};
+	qsort(rows, n, sizeof(*rows), options->sort == SCREEN_NAME ? compare_names : compare_figures);
+	for (size_t i = 0; options->reverse && i < n / 2; i++) {
+		struct row other = rows[i];
+
+		rows[i] = rows[n - 1 - i];
+		rows[n - 1 - i] = other;
+	}
+	return rows;
+}
+
+// --- the table -------------------------------------------------------------------------------------------------------
+
+enum {
+	COLUMN_NAME,
+	COLUMN_EVENT,
+	COLUMN_CHECKS,
+	COLUMN_AVERAGE,
+	COLUMN_TOTAL,
+	COLUMN_SHARE,
+	COLUMN_ALL_CHECKS,
+	COLUMN_ALL_AVERAGE,
+	COLUMN_MAX,
+	COLUMNS,
+};
+
+static const struct field columns[COLUMNS] = {
+	[COLUMN_NAME] = {.title = "Condition"},
+	[COLUMN_EVENT] = {.title = "Event", .spare = 4},
+	[COLUMN_CHECKS] = {.title = "Checks", .number = true, .spare = 1},
+	[COLUMN_AVERAGE] = {.title = "Average", .number = true},
+	[COLUMN_TOTAL] = {.title = "Total", .number = true, .spare = 2},
+	[COLUMN_SHARE] = {.title = "Share", .number = true},
+	[COLUMN_ALL_CHECKS] = {.title = "All checks", .number = true, .spare = 5},
+	[COLUMN_ALL_AVERAGE] = {.title = "All average", .number = true, .spare = 6},
+	[COLUMN_MAX] = {.title = "Max", .number = true, .spare = 3},
+};
+
+/// The part of the table that is on the screen.
+struct grid {
+	char *(*cells)[COLUMNS];
+	size_t n;
+	int widths[COLUMNS]; ///< -1: left out
+};
+
+static void grid_clear(struct grid *grid)
+{
+	for (size_t i = 0; i < grid->n; i++)
+		for (size_t k = 0; k < COLUMNS; k++)
+			free(grid->cells[i][k]);
+	free(grid->cells);
+}
+
+static int fill_row(const struct watch_state *state, size_t i, const struct render_style *style, char *texts[COLUMNS])
+{
+	const struct report_condition *condition = &state->report->conditions[i];
+	const struct interval_condition *interval = &state->interval.conditions[i],
+					*total = &state->total.conditions[i];
+	const struct cell cells[COLUMNS] = {
+		[COLUMN_NAME] = cell_text(condition->name),
+		[COLUMN_EVENT] = cell_text(
+			condition->event == REPORT_NO_EVENT ? NULL : state->report->events[condition->event].name),
+		[COLUMN_CHECKS] = cell_maybe_count(interval->checks),
+		[COLUMN_AVERAGE] = cell_maybe_duration(interval->average_ns),
+		[COLUMN_TOTAL] = cell_maybe_duration(interval->total_ns),
+		[COLUMN_SHARE] = cell_if(interval->total_ns.known, cell_share(interval->share)),
+		[COLUMN_ALL_CHECKS] = cell_maybe_count(total->checks),
+		[COLUMN_ALL_AVERAGE] = cell_maybe_duration(total->average_ns),
+		[COLUMN_MAX] = cell_maybe_duration(figure_of(state, i, SCREEN_MAX)),
+	};
+
+	for (size_t k = 0; k < COLUMNS; k++) {
+		texts[k] = format_cell(cells[k], &columns[k], style);
+		if (!texts[k])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int total_width(const int widths[COLUMNS])
+{
+	int width = 0;
+
+	for (size_t k = 0; k < COLUMNS; k++)
+		width += widths[k] < 0 ? 0 : widths[k] + (k > 0 ? GAP : 0);
+	return width;
+}
+
+/// Names get what the figures leave; when that is too little, columns go.
+static void fit(struct grid *grid, int limit)
+{
+	int *widths = grid->widths;
+
+	for (size_t k = 0; k < COLUMNS; k++) {
+		widths[k] = text_width(columns[k].title);
+		for (size_t i = 0; i < grid->n; i++)
+			widths[k] = MAX(widths[k], text_width(grid->cells[i][k]));
+	}
+	int wanted = widths[COLUMN_NAME];
+	widths[COLUMN_EVENT] = MIN(widths[COLUMN_EVENT], MAX(limit / 4, 5));
+	widths[COLUMN_NAME] = MIN(wanted, NAME_LEAST);
+	for (int spare = COLUMNS; spare > 0 && total_width(widths) > limit; spare--)
+		for (size_t k = 0; k < COLUMNS; k++)
+			if (columns[k].spare == spare)
+				widths[k] = -1;
+	widths[COLUMN_NAME] +=
+		MIN(MAX(limit - total_width(widths), -widths[COLUMN_NAME]), wanted - widths[COLUMN_NAME]);
+}
+
+// --- lines -----------------------------------------------------------------------------------------------------------
+
+struct canvas {
+	FILE *out;
+	const struct screen_options *options;
+	int lines;
+	bool failed;
+};
+
+static void end_line(struct canvas *canvas)
+{
+	canvas->lines++;
+	fputs(canvas->lines < canvas->options->height ? "\033[K\n" : "\033[K", canvas->out);
+}
+
+static bool has_room(const struct canvas *canvas)
+{
+	return canvas->lines < canvas->options->height;
+}
+
+static const char *emphasis(const struct canvas *canvas, const char *code)
+{
+	return canvas->options->style.colour ? code : "";
+}
+
+static void say(struct canvas *canvas, const char *code, const char *format, ...) PRINTF_LIKE(3, 4);
+static void say(struct canvas *canvas, const char *code, const char *format, ...)
+{
+	const struct render_style *style = &canvas->options->style;
+	CLEANUP_FREE char *text = NULL;
+	va_list arguments;
+
+	if (!has_room(canvas))
+		return;
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	CLEANUP_FREE char *clean = !text ? NULL : style->escape_8bit ? text_clean_ascii(text) : text_clean(text);
+	if (!clean) {
+		canvas->failed = true;
+		return;
+	}
+	text_cut(clean, canvas->options->width - 1, style->ascii ? ".." : "…");
+	fprintf(canvas->out, "%s%s%s", emphasis(canvas, code), clean, *code ? emphasis(canvas, "\033[0m") : "");
+	end_line(canvas);
+}
+
+static const char *known_or_dash(struct maybe figure, bool ascii, char out[FORMAT_SIZE])
+{
+	if (figure.known)
+		snprintf(out, FORMAT_SIZE, "%" PRId64, figure.value);
+	else
+		strcpy(out, ascii ? "-" : "–");
+	return out;
+}
+
+static void say_figures(struct canvas *canvas, const char *title, const struct interval *interval)
+{
+	bool ascii = canvas->options->style.ascii;
+	char passes[FORMAT_SIZE], rate[FORMAT_SIZE], mean[FORMAT_SIZE], share[FORMAT_SIZE], checks[FORMAT_SIZE],
+		occurrences[FORMAT_SIZE], missed[FORMAT_SIZE];
+	double number = 0;
+
+	known_or_dash(maybe_if(false, 0), ascii, rate);
+	known_or_dash(maybe_if(false, 0), ascii, mean);
+	known_or_dash(maybe_if(false, 0), ascii, share);
+	if (interval_rate(interval, &number))
+		snprintf(rate, sizeof(rate), "%.1f", number);
+	if (interval->pass_mean_ns.known)
+		format_duration(interval->pass_mean_ns.value, false, ascii, mean);
+	if (interval_processing_share(interval, &number))
+		format_share(number, share);
+	say(canvas, "", "%s: passes %s, %s/s, mean pass %s, processing %s, checks %s, occurrences %s, missed %s", title,
+	    known_or_dash(interval->passes, ascii, passes), rate, mean, share,
+	    known_or_dash(interval->checks, ascii, checks), known_or_dash(interval->occurrences, ascii, occurrences),
+	    known_or_dash(interval->missed_passes, ascii, missed));
+}
+
+static void say_above(struct canvas *canvas, const struct watch_state *state)
+{
+	bool ascii = canvas->options->style.ascii, by_name = canvas->options->sort == SCREEN_NAME;
+	char duration[FORMAT_SIZE] = "", title[FORMAT_SIZE + 16] = "Interval";
+
+	if (state->total.duration_ns.known)
+		format_duration(state->total.duration_ns.value, false, ascii, duration);
+	say(canvas, "\033[1m", "Session %" PRId64 ", %s: %s %s", state->session->id,
+	    state->session->scenario ? state->session->scenario : "", session_state_name(state->session->state),
+	    duration);
+	if (state->interval.duration_ns.known)
+		snprintf(title, sizeof(title), "Interval of %s",
+			 format_duration(state->interval.duration_ns.value, false, ascii, duration));
+	say_figures(canvas, title, &state->interval);
+	say_figures(canvas, "Since its start", &state->total);
+	say(canvas, "\033[2m", "By %s%s. t total  a average  c checks  m max  s share  n name  r reverse  q quit",
+	    sorts[canvas->options->sort].name,
+	    by_name                    ? canvas->options->reverse ? ", backwards" : ""
+	    : canvas->options->reverse ? ", least first"
+				       : "");
+	say(canvas, "", "%s", "");
+}
+
+static void print_cells(struct canvas *canvas, const int widths[COLUMNS], char *const cells[COLUMNS])
+{
+	for (size_t k = 0; k < COLUMNS; k++) {
+		if (widths[k] < 0)
+			continue;
+		text_cut(cells[k], widths[k], canvas->options->style.ascii ? ".." : "…");
+		int padding = MAX(widths[k] - text_width(cells[k]), 0), gap = k > 0 ? GAP : 0;
+
+		fprintf(canvas->out, "%*s%s%*s", columns[k].number ? gap + padding : gap, "", cells[k],
+			columns[k].number ? 0 : padding, "");
+	}
+}
+
+static void print_head(struct canvas *canvas, const struct grid *grid)
+{
+	char titles[COLUMNS][32], *cells[COLUMNS];
+
+	if (!has_room(canvas))
+		return;
+	for (size_t k = 0; k < COLUMNS; k++) {
+		snprintf(titles[k], sizeof(titles[k]) - TEXT_CUT_ROOM, "%s", columns[k].title);
+		cells[k] = titles[k];
+	}
+	fputs(emphasis(canvas, "\033[7m"), canvas->out);
+	print_cells(canvas, grid->widths, cells);
+	fputs(emphasis(canvas, "\033[0m"), canvas->out);
+	end_line(canvas);
+}
+
+static int print_table(struct canvas *canvas, const struct watch_state *state)
+{
+	const struct screen_options *options = canvas->options;
+	CLEANUP_FREE struct row *rows = sorted_rows(state, options);
+	struct grid grid CLEANUP(grid_clear) = {0};
+	size_t n = state->report->n_conditions, room = (size_t)MAX(options->height - LINES_ABOVE, 0);
+	size_t shown = n <= room ? n : room > 0 ? room - 1 : 0;
+	int r = 0;
+
+	if (rows)
+		grid.cells = calloc(shown + 1, sizeof(*grid.cells));
+	if (!grid.cells)
+		return -ENOMEM;
+	for (grid.n = 0; grid.n < shown && r == 0; grid.n++)
+		r = fill_row(state, rows[grid.n].condition, &options->style, grid.cells[grid.n]);
+	if (r < 0)
+		return r;
+	fit(&grid, options->width - 1);
+	print_head(canvas, &grid);
+	for (size_t i = 0; i < grid.n; i++) {
+		print_cells(canvas, grid.widths, grid.cells[i]);
+		end_line(canvas);
+	}
+	if (shown < n)
+		say(canvas, "\033[2m", "%zu more", n - shown);
+	return 0;
+}
+
+int view_screen(FILE *out, const struct watch_state *state, const struct screen_options *options)
+{
+	struct canvas canvas = {.out = out, .options = options};
+
+	fputs("\033[H", out);
+	say_above(&canvas, state);
+	int r = print_table(&canvas, state);
+	fputs("\033[J", out);
+	return canvas.failed ? -ENOMEM : r;
+}
