@@ -14,10 +14,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
-#define LINES_ABOVE 6 ///< the rows, the table's head among them
+#define LINES_ABOVE 7 ///< the rows, the table's head among them
 #define GAP 2         ///< between columns
 #define NAME_LEAST 12 ///< columns of a condition's name before other columns are left out
 
@@ -254,71 +255,116 @@ static void say(struct canvas *canvas, const char *code, const char *format, ...
 	end_line(canvas);
 }
 
-static const char *known_or_dash(struct maybe figure, bool ascii, char out[FORMAT_SIZE])
+static void print_cells(struct canvas *canvas, const struct field *fields, size_t n, const int *widths,
+			char *const *cells)
 {
-	if (figure.known)
-		snprintf(out, FORMAT_SIZE, "%" PRId64, figure.value);
-	else
-		strcpy(out, ascii ? "-" : "–");
-	return out;
+	for (size_t k = 0; k < n; k++) {
+		if (widths[k] < 0)
+			continue;
+		text_cut(cells[k], widths[k], canvas->options->style.ascii ? ".." : "…");
+		int padding = MAX(widths[k] - text_width(cells[k]), 0), gap = k > 0 ? GAP : 0;
+
+		fprintf(canvas->out, "%*s%s%*s", fields[k].number ? gap + padding : gap, "", cells[k],
+			fields[k].number ? 0 : padding, "");
+	}
 }
 
-static void say_figures(struct canvas *canvas, const char *title, const struct interval *interval)
-{
-	bool ascii = canvas->options->style.ascii;
-	char passes[FORMAT_SIZE], rate[FORMAT_SIZE], mean[FORMAT_SIZE], share[FORMAT_SIZE], checks[FORMAT_SIZE],
-		occurrences[FORMAT_SIZE], missed[FORMAT_SIZE];
-	double number = 0;
+// --- the session -----------------------------------------------------------------------------------------------------
 
-	known_or_dash(maybe_if(false, 0), ascii, rate);
-	known_or_dash(maybe_if(false, 0), ascii, mean);
-	known_or_dash(maybe_if(false, 0), ascii, share);
-	if (interval_rate(interval, &number))
-		snprintf(rate, sizeof(rate), "%.1f", number);
-	if (interval->pass_mean_ns.known)
-		format_duration(interval->pass_mean_ns.value, false, ascii, mean);
-	if (interval_processing_share(interval, &number))
-		format_share(number, share);
-	say(canvas, "", "%s: passes %s, %s/s, mean pass %s, processing %s, checks %s, occurrences %s, missed %s", title,
-	    known_or_dash(interval->passes, ascii, passes), rate, mean, share,
-	    known_or_dash(interval->checks, ascii, checks), known_or_dash(interval->occurrences, ascii, occurrences),
-	    known_or_dash(interval->missed_passes, ascii, missed));
+enum {
+	FIGURE_OF,
+	FIGURE_PASSES,
+	FIGURE_RATE,
+	FIGURE_MISSED,
+	FIGURE_MEAN,
+	FIGURE_PROCESSING,
+	FIGURE_CHECKS,
+	FIGURE_OCCURRENCES,
+	FIGURES,
+};
+
+static const struct field figure_fields[FIGURES] = {
+	[FIGURE_OF] = {.title = ""},
+	[FIGURE_PASSES] = {.title = "Passes", .number = true, .spare = 1},
+	[FIGURE_RATE] = {.title = "a second", .number = true, .spare = 4},
+	[FIGURE_MISSED] = {.title = "Missed", .number = true, .spare = 6},
+	[FIGURE_MEAN] = {.title = "Mean pass", .number = true, .spare = 3},
+	[FIGURE_PROCESSING] = {.title = "Processing", .number = true, .spare = 2},
+	[FIGURE_CHECKS] = {.title = "Checks", .number = true, .spare = 5},
+	[FIGURE_OCCURRENCES] = {.title = "Occurrences", .number = true, .spare = 7},
+};
+
+static void figure_cells(const char *title, const struct interval *interval, struct cell cells[FIGURES])
+{
+	double rate = 0, share = 0;
+	bool rate_known = interval_rate(interval, &rate), share_known = interval_processing_share(interval, &share);
+
+	cells[FIGURE_OF] = cell_text(title);
+	cells[FIGURE_PASSES] = cell_maybe_count(interval->passes);
+	cells[FIGURE_RATE] = cell_if(rate_known, cell_number(round(rate * 10) / 10));
+	cells[FIGURE_MISSED] = cell_maybe_count(interval->missed_passes);
+	cells[FIGURE_MEAN] = cell_maybe_duration(interval->pass_mean_ns);
+	cells[FIGURE_PROCESSING] = cell_if(share_known, cell_share(share));
+	cells[FIGURE_CHECKS] = cell_maybe_count(interval->checks);
+	cells[FIGURE_OCCURRENCES] = cell_maybe_count(interval->occurrences);
+}
+
+/// A head, and a line each for the interval and for the whole session.
+static void print_figures(struct canvas *canvas, const struct watch_state *state)
+{
+	const struct render_style *style = &canvas->options->style;
+	char duration[FORMAT_SIZE], title[FORMAT_SIZE + 16] = "Interval", *texts[3][FIGURES] = {0};
+	struct cell cells[3][FIGURES];
+	int widths[FIGURES] = {0}, total = 0;
+
+	if (state->interval.duration_ns.known)
+		snprintf(title, sizeof(title), "Interval of %s",
+			 format_duration(state->interval.duration_ns.value, false, style->ascii, duration));
+	figure_cells(title, &state->interval, cells[1]);
+	figure_cells("Since its start", &state->total, cells[2]);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		for (size_t k = 0; k < FIGURES; k++) {
+			if (i == 0)
+				cells[i][k] = cell_text(figure_fields[k].title);
+			texts[i][k] = format_cell(cells[i][k], &figure_fields[k], style);
+			canvas->failed = canvas->failed || !texts[i][k];
+			widths[k] = MAX(widths[k], texts[i][k] ? text_width(texts[i][k]) : 0);
+		}
+	for (size_t k = 0; k < FIGURES; k++)
+		total += widths[k] + (k > 0 ? GAP : 0);
+	for (int spare = FIGURES; spare > 0; spare--)
+		for (size_t k = 0; k < FIGURES && total > canvas->options->width - 1; k++)
+			if (figure_fields[k].spare == spare) {
+				total -= widths[k] + GAP;
+				widths[k] = -1;
+			}
+	widths[FIGURE_OF] = MIN(widths[FIGURE_OF], MAX(canvas->options->width - 1, 0));
+	for (size_t i = 0; i < ARRAY_SIZE(texts) && !canvas->failed && has_room(canvas); i++) {
+		print_cells(canvas, figure_fields, FIGURES, widths, texts[i]);
+		end_line(canvas);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		for (size_t k = 0; k < FIGURES; k++)
+			free(texts[i][k]);
 }
 
 static void say_above(struct canvas *canvas, const struct watch_state *state)
 {
 	bool ascii = canvas->options->style.ascii, by_name = canvas->options->sort == SCREEN_NAME;
-	char duration[FORMAT_SIZE] = "", title[FORMAT_SIZE + 16] = "Interval";
+	char duration[FORMAT_SIZE] = "";
 
 	if (state->total.duration_ns.known)
 		format_duration(state->total.duration_ns.value, false, ascii, duration);
 	say(canvas, "\033[1m", "Session %" PRId64 ", %s: %s %s", state->session->id,
 	    state->session->scenario ? state->session->scenario : "", session_state_name(state->session->state),
 	    duration);
-	if (state->interval.duration_ns.known)
-		snprintf(title, sizeof(title), "Interval of %s",
-			 format_duration(state->interval.duration_ns.value, false, ascii, duration));
-	say_figures(canvas, title, &state->interval);
-	say_figures(canvas, "Since its start", &state->total);
+	print_figures(canvas, state);
 	say(canvas, "\033[2m", "By %s%s. t total  a average  c checks  m max  s share  n name  r reverse  q quit",
 	    sorts[canvas->options->sort].name,
 	    by_name                    ? canvas->options->reverse ? ", backwards" : ""
 	    : canvas->options->reverse ? ", least first"
 				       : "");
 	say(canvas, "", "%s", "");
-}
-
-static void print_cells(struct canvas *canvas, const int widths[COLUMNS], char *const cells[COLUMNS])
-{
-	for (size_t k = 0; k < COLUMNS; k++) {
-		if (widths[k] < 0)
-			continue;
-		text_cut(cells[k], widths[k], canvas->options->style.ascii ? ".." : "…");
-		int padding = MAX(widths[k] - text_width(cells[k]), 0), gap = k > 0 ? GAP : 0;
-
-		fprintf(canvas->out, "%*s%s%*s", columns[k].number ? gap + padding : gap, "", cells[k],
-			columns[k].number ? 0 : padding, "");
-	}
 }
 
 static void print_head(struct canvas *canvas, const struct grid *grid)
@@ -332,7 +378,7 @@ static void print_head(struct canvas *canvas, const struct grid *grid)
 		cells[k] = titles[k];
 	}
 	fputs(emphasis(canvas, "\033[7m"), canvas->out);
-	print_cells(canvas, grid->widths, cells);
+	print_cells(canvas, columns, COLUMNS, grid->widths, cells);
 	fputs(emphasis(canvas, "\033[0m"), canvas->out);
 	end_line(canvas);
 }
@@ -357,7 +403,7 @@ static int print_table(struct canvas *canvas, const struct watch_state *state)
 	fit(&grid, options->width - 1);
 	print_head(canvas, &grid);
 	for (size_t i = 0; i < grid.n; i++) {
-		print_cells(canvas, grid.widths, grid.cells[i]);
+		print_cells(canvas, columns, COLUMNS, grid.widths, grid.cells[i]);
 		end_line(canvas);
 	}
 	if (shown < n)
