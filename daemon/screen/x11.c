@@ -10,9 +10,9 @@
 
 #include "daemon/log/log.h"
 #include "daemon/screen/kinds.h"
+#include "daemon/screen/pixels.h"
 #include "daemon/screen/wait.h"
 #include "daemon/screen/x11_connect.h"
-#include "daemon/screen/pixels.h"
 #include "proto/limits.h"
 
 #include <errno.h>
@@ -379,8 +379,7 @@ static enum screen_status x11_get(struct screen *screen, const struct screen_wai
 	screen->width = x11->pending_width;
 	screen->height = x11->pending_height;
 	const uint8_t *pixels = x11->shared ? x11->memory : xcb_get_image_data(x11->reply);
-	struct picture_view view = {pixels, screen->width, screen->height,
-				    pixels_stride(&x11->format, screen->width)};
+	struct picture_view view = {pixels, screen->width, screen->height, pixels_stride(&x11->format, screen->width)};
 	if (!x11->format.direct) {
 		status = convert(x11, pixels);
 		if (status != SCREEN_OK)
@@ -456,7 +455,7 @@ static int init_format(struct x11_screen *x11, struct error *error)
 	if (format && visual &&
 	    (visual->_class == XCB_VISUAL_CLASS_TRUE_COLOR || visual->_class == XCB_VISUAL_CLASS_DIRECT_COLOR))
 		r = pixels_init(&x11->format, format->bits_per_pixel, format->scanline_pad, big_endian,
-				    visual->red_mask, visual->green_mask, visual->blue_mask);
+				visual->red_mask, visual->green_mask, visual->blue_mask);
 	if (r < 0)
 		return error_set(error, CONDPROF__CODE__SCREEN_FAILED, ENOTSUP,
 				 "%s: pictures of depth %d with this visual are not supported: run the X server at "
