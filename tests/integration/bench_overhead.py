@@ -47,6 +47,14 @@ def difference(rows, before, after):
     return percent(100 * (medians[1] / medians[0] - 1))
 
 
+def interval(rows, before, after):
+    """The third smallest, the middle and the third largest of 13 differences: 97.8 % by the sign test."""
+    found = sorted(100 * (int(cpu[after]) / int(cpu[before]) - 1)
+                   for cpu in ({line['mode']: line['cpu_ns'] for line in row} for row in rows))
+    equal(len(found), 13, 'rows')
+    return [percent(found[i]) for i in (2, 6, 10)]
+
+
 def check_orders(runs):
     rows = {series: rows_of(runs, *series) for series in SERIES}
     letters = {series: [''.join(line['mode'] for line in row) for row in rows[series]] for series in SERIES}
@@ -78,18 +86,25 @@ def check_work(runs):
 def check_document(text, runs):
     """It says what the runs say."""
     for before, after in 'AC', 'AB', 'BC', 'AD':
-        line = re.search(rf'^\| {before}→{after} \| (?!the same)[^|]*\|(.*)\|$', text, re.M).group(1)
-        for cell, series in zip(line.split('|'), SERIES):
+        lines = re.findall(rf'^\| {before}→{after} \| (?!the same)[^|]*\|(.*)\|$', text, re.M)
+        together = [interval([*rows_of(runs, pace, 'rotation'), *rows_of(runs, pace, 'williams')], before, after)
+                    for pace in ('limited', 'unlimited')]
+        for cell, (low, median, high) in zip(lines[0].split('|'), together):
+            equal(cell.strip(), f'**{median}**{" (noise)" if median.startswith("−") else ""}, {low} to {high}')
+        for cell, series in zip(lines[1].split('|'), SERIES):
             wanted = difference(rows_of(runs, *series), before, after)
-            assert cell.strip().replace('**', '').startswith(wanted), (wanted, cell)
+            assert cell.startswith(f' **{wanted}**'), (wanted, cell)
             equal('(noise)' in cell, wanted.startswith('−'), cell)
-    headline = difference(rows_of(runs, 'limited', 'williams'), 'A', 'C')
-    assert f'- **A session of 100 passes a second: {headline} processor time**' in text, headline
+        if after == 'C' and before == 'A':
+            headline = f'**A session at 100 passes a second:** {together[0][1]} processor time'
+            assert headline in text.replace('\n', ' ').replace('  ', ' '), headline
     assert '| phone | 92.7 | 122.9 | 125.6 | 92.2 | +35.49 % | +32.58 % | +2.20 % | −0.54 % |' in text
     for title in 'Result', 'What it means', 'Figures', 'Method', 'Machine', 'Invalid runs', 'Limits', 'All runs':
         assert f'\n## {title}\n' in text, title
     equal(len(re.findall(r'[ABCD] \d+\.\d+ / \d+\.\d', text)), len(runs), 'runs listed')
     assert not re.search(r'\b-?(nan|inf)\b', text), 'a figure that is none'
+    assert '97.8 % interval' in text.replace('\n', ' ')
+    assert all(len(line) <= 120 for line in text.splitlines() if not line.startswith('|')), 'long lines'
 
 
 def test_all_of_it():

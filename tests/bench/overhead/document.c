@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What people read of a benchmark: docs/debug-report-performance-benchmark.md. Everything in it that depends on the
-// runs is worked out from them, sentences too; nothing is to be edited by hand afterwards.
+// runs is worked out from them, sentences too; nothing is to be edited by hand afterwards. This file has the results,
+// method.c how they were made.
 #include "config.h"
 
-#include "tests/bench/overhead/figures.h"
+#include "tests/bench/overhead/document.h"
+
+#include "tests/bench/overhead/prose.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
-#include <time.h>
 
 #define GOAL_PERCENT 3.0
-
-#ifdef __clang__
-#define BENCH_COMPILER __VERSION__
-#else
-#define BENCH_COMPILER "gcc " __VERSION__
-#endif
 
 /// The figures of the phone that this work began from: ticks of processor time a second, by the rotation.
 static const double phone[MODES] = {92.7, 122.9, 125.6, 92.2};
@@ -25,23 +20,32 @@ static const double phone[MODES] = {92.7, 122.9, 125.6, 92.2};
 
 static const struct comparison {
 	enum mode from, to;
+	enum figure figure;
 	const char *what;
-	bool headline;
 } comparisons[] = {
-	{MODE_A, MODE_C, "what a user pays for the report, timing included", true},
-	{MODE_A, MODE_B, "the report without timing", false},
-	{MODE_B, MODE_C, "timing, beside a report", false},
-	{MODE_A, MODE_D, "timing, without a report", false},
+	{MODE_A, MODE_C, FIGURE_CPU, "what a user pays for the report, timing included"},
+	{MODE_A, MODE_C, FIGURE_PASSES_CPU, "the same while passes ran, without opening and closing"},
+	{MODE_A, MODE_B, FIGURE_CPU, "the report without timing"},
+	{MODE_B, MODE_C, FIGURE_CPU, "timing, beside a report"},
+	{MODE_A, MODE_D, FIGURE_CPU, "timing, without a report"},
 };
 
-// --- small things ----------------------------------------------------------------------------------------------------
-
-static void name_of(const struct results *results, const struct series *series, char *out, size_t size)
+void document_series_name(const struct results *results, const struct series *series, char *out, size_t size)
 {
 	if (series->pace == PACE_LIMITED)
 		snprintf(out, size, "%g/s, %s", results->rate, series->design->title);
 	else
 		snprintf(out, size, "unlimited, %s", series->design->title);
+}
+
+static bool pace_ran(const struct results *results, enum pace pace)
+{
+	return results->series[pace][DESIGN_ROTATION].done || results->series[pace][DESIGN_WILLIAMS].done;
+}
+
+static struct interval interval(const struct results *results, enum pace pace, const struct comparison *comparison)
+{
+	return figure_interval(results, pace, comparison->from, comparison->to, comparison->figure);
 }
 
 // The design that balances, where it was run.
@@ -54,18 +58,211 @@ static const struct series *best_series(const struct results *results, enum pace
 	return NULL;
 }
 
-// As it is shown: what rounds to nothing is not below it.
-static bool is_negative(double percent)
+// --- the result ------------------------------------------------------------------------------------------------------
+
+static const char *goal_met(const struct interval *cost)
 {
-	return percent < -0.005;
+	if (cost->high < GOAL_PERCENT)
+		return "kept";
+	if (cost->low > GOAL_PERCENT)
+		return "**missed**";
+	return cost->median < GOAL_PERCENT ? "kept by the median, not by all of the interval"
+					   : "missed by the median, not by all of the interval";
 }
 
-// A minus sign of its own, so that "-0.2" is not broken at the hyphen.
-static const char *percent(double value, char *out, size_t size)
+static void headline_of(const struct results *results, enum pace pace, FILE *out)
 {
-	snprintf(out, size, "%s%.2f %%", is_negative(value) ? "−" : "+", fabs(value) < 0.005 ? 0 : fabs(value));
-	return out;
+	struct interval cost = interval(results, pace, &comparisons[0]);
+	char median[PERCENT_SIZE], low[PERCENT_SIZE], high[PERCENT_SIZE], what[64] = "without a limiter";
+
+	if (pace == PACE_LIMITED)
+		snprintf(what, sizeof(what), "at %g passes a second", results->rate);
+	prose(out, "- ",
+	      "**%s %s:** %s processor time%s (median of %zu rows of runs; %.1f %% interval: %s to %s). The goal, "
+	      "under %g %%: %s.",
+	      "A session", what, prose_percent(cost.median, median),
+	      prose_is_negative(cost.median) ? ", which is noise" : "", cost.rows, 100 * cost.coverage,
+	      prose_percent(cost.low, low), prose_percent(cost.high, high), GOAL_PERCENT, goal_met(&cost));
 }
+
+static void headline(const struct results *results, FILE *out)
+{
+	fputs("# What a debug report costs\n\n", out);
+	prose(out, "", "What a session needs more with its debug report than without it, both as users get them:");
+	fputc('\n', out);
+	for (int pace = 0; pace < PACES; pace++) {
+		if (pace_ran(results, (enum pace)pace))
+			headline_of(results, (enum pace)pace, out);
+	}
+	fputc('\n', out);
+	prose(out, "",
+	      "This document is made by `make bench-overhead` from the figures of its runs; nothing in it is written "
+	      "by "
+	      "hand. `condprof-bench-overhead` makes one for any machine.");
+	fputc('\n', out);
+}
+
+static void result_line(const struct results *results, const struct comparison *comparison, FILE *out)
+{
+	char median[PERCENT_SIZE], low[PERCENT_SIZE], high[PERCENT_SIZE];
+
+	fprintf(out, "| %c→%c | %s |", mode_letters[comparison->from], mode_letters[comparison->to], comparison->what);
+	for (int pace = 0; pace < PACES; pace++) {
+		struct interval cost = interval(results, (enum pace)pace, comparison);
+
+		if (pace_ran(results, (enum pace)pace))
+			fprintf(out, " **%s**%s, %s to %s |", prose_percent(cost.median, median),
+				prose_is_negative(cost.median) ? " (noise)" : "", prose_percent(cost.low, low),
+				prose_percent(cost.high, high));
+	}
+	fputc('\n', out);
+}
+
+static void result(const struct results *results, FILE *out)
+{
+	fputs("## Result\n\n", out);
+	prose(out, "",
+	      "Modes: A report off, timing off (`--no-report`); B report on, timing off; C both on, what users get; D "
+	      "report off, timing on. The product has A and C only; the benchmark sets the two switches itself.");
+	fputc('\n', out);
+	prose(out, "",
+	      "Processor time of the whole process, from before a session was begun until its report was closed. Four "
+	      "runs, one of each mode, make a row; compared are the runs of a row, and told is the median of all rows "
+	      "of both orders, and the interval that has the true median in it in 95 of 100 benchmarks or more.");
+	fputs("\n| | |", out);
+	if (pace_ran(results, PACE_LIMITED))
+		fprintf(out, " %g/s |", results->rate);
+	fprintf(out, "%s\n|---|---|%s%s\n", pace_ran(results, PACE_UNLIMITED) ? " unlimited |" : "",
+		pace_ran(results, PACE_LIMITED) ? "---|" : "", pace_ran(results, PACE_UNLIMITED) ? "---|" : "");
+	for (size_t i = 0; i < ARRAY_SIZE(comparisons); i++)
+		result_line(results, &comparisons[i], out);
+	fputc('\n', out);
+}
+
+// --- each order by itself --------------------------------------------------------------------------------------------
+
+static void order_cell(const struct series *series, const struct comparison *comparison, FILE *out)
+{
+	struct difference d = figure_difference(series, comparison->from, comparison->to, comparison->figure);
+	char value[PERCENT_SIZE], least[PERCENT_SIZE], most[PERCENT_SIZE];
+
+	fprintf(out, " **%s**%s, rows %s to %s |", prose_percent(d.of_medians, value),
+		prose_is_negative(d.of_medians) ? " (noise)" : "", prose_percent(d.of_rows.least, least),
+		prose_percent(d.of_rows.most, most));
+}
+
+static void by_order(const struct results *results, FILE *out)
+{
+	const struct series *series;
+	char name[96];
+
+	fputs("Difference of a mode's medians, each order by itself, and the range of the rows' differences:\n\n| | |",
+	      out);
+	for (size_t i = 0; (series = series_next(results, &i));) {
+		document_series_name(results, series, name, sizeof(name));
+		fprintf(out, " %s |", name);
+	}
+	fputs("\n|---|---|", out);
+	for (size_t i = 0; series_next(results, &i);)
+		fputs("---|", out);
+	fputc('\n', out);
+	for (size_t c = 0; c < ARRAY_SIZE(comparisons); c++) {
+		fprintf(out, "| %c→%c | %s |", mode_letters[comparisons[c].from], mode_letters[comparisons[c].to],
+			comparisons[c].what);
+		for (size_t i = 0; (series = series_next(results, &i));)
+			order_cell(series, &comparisons[c], out);
+		fputc('\n', out);
+	}
+	fputc('\n', out);
+}
+
+// --- what it means ---------------------------------------------------------------------------------------------------
+
+// What a comparison says, in words that fit its sign and its spread.
+static const char *judgement(const struct interval *cost)
+{
+	if (prose_is_negative(cost->median))
+		return "negative, and nothing is saved by doing more: noise, of at least that size";
+	if (cost->low > 0)
+		return "and all of its interval is above 0: it is there";
+	return "but 0 is in its interval: it cannot be told from noise";
+}
+
+static void judge_all(const struct results *results, FILE *out)
+{
+	for (size_t c = 0; c < ARRAY_SIZE(comparisons); c++) {
+		const struct comparison *comparison = &comparisons[c];
+
+		prose(out, "- ", "**%c→%c**, %s.", mode_letters[comparison->from], mode_letters[comparison->to],
+		      comparison->what);
+		for (int pace = 0; pace < PACES; pace++) {
+			struct interval cost = interval(results, (enum pace)pace, comparison);
+			char median[PERCENT_SIZE];
+
+			if (pace_ran(results, (enum pace)pace))
+				prose(out, "  - ", "%s: %s, %s.", pace == PACE_LIMITED ? "Limited" : "Unlimited",
+				      prose_percent(cost.median, median), judgement(&cost));
+		}
+	}
+}
+
+// What the runs should show, by the cost of one check.
+static void expected(const struct results *results, FILE *out)
+{
+	prose(out, "- ",
+	      "**What timing should cost.** By itself, measuring a check takes %.0f ns here, %.0f ns of it for two "
+	      "reads "
+	      "of the clock.",
+	      results->check_ns, results->pair_ns);
+	for (int pace = 0; pace < PACES; pace++) {
+		const struct series *series = best_series(results, (enum pace)pace);
+		double checks, cpu;
+
+		if (!series)
+			continue;
+		checks = figure_spread(series, MODE_C, FIGURE_CHECKS).median;
+		cpu = figure_spread(series, MODE_A, FIGURE_CPU).median;
+		prose(out, "  - ", "%s: %.0f checks a run make %.3f ms, of A's %.0f ms %.3f %%.",
+		      pace == PACE_LIMITED ? "Limited" : "Unlimited", checks, checks * results->check_ns / 1e6, cpu,
+		      checks * results->check_ns / 1e4 / cpu);
+	}
+	prose(out, "  - ",
+	      "So B→C and A→D ought to be lost in noise whenever checks are searches of pictures. A scenario of ten "
+	      "thousand counter conditions and nothing else would show it: `make bench BENCH=bench_engine`.");
+}
+
+static void fixed_cost(const struct results *results, FILE *out)
+{
+	const struct series *series =
+		best_series(results, pace_ran(results, PACE_LIMITED) ? PACE_LIMITED : PACE_UNLIMITED);
+	double a = figure_spread(series, MODE_A, FIGURE_AROUND_CPU).median;
+	double c = figure_spread(series, MODE_C, FIGURE_AROUND_CPU).median;
+
+	prose(out, "- ",
+	      "**Once a session.** Opening a session and closing it took %.1f ms of processor time in A and %.1f ms in "
+	      "C: "
+	      "a folder, a reserve, the first and the last aggregates, and the kernel's part in putting them on the "
+	      "disk. These runs are short, so that it weighs more in them than in a session of an hour.",
+	      a, c);
+}
+
+static void meaning(const struct results *results, FILE *out)
+{
+	fputs("## What it means\n\n", out);
+	judge_all(results, out);
+	expected(results, out);
+	fixed_cost(results, out);
+	if (pace_ran(results, PACE_UNLIMITED))
+		prose(out, "- ",
+		      "**Without a limiter** a run computes all the time, so that its processor time *a second* is the "
+		      "same "
+		      "in all modes. What a report costs is then in the processor time, and in the elapsed time, of "
+		      "the "
+		      "same passes.");
+	fputc('\n', out);
+}
+
+// --- tables ----------------------------------------------------------------------------------------------------------
 
 static void print_spread(FILE *out, struct spread spread, int digits)
 {
@@ -75,218 +272,6 @@ static void print_spread(FILE *out, struct spread spread, int digits)
 		fprintf(out, " %.*f (%.*f to %.*f) |", digits, spread.median, digits, spread.least, digits,
 			spread.most);
 }
-
-static const char *text_or(const char *text, const char *otherwise)
-{
-	return *text ? text : otherwise;
-}
-
-// --- the result ------------------------------------------------------------------------------------------------------
-
-static const char *goal_met(double value, double noise)
-{
-	if (value < GOAL_PERCENT)
-		return "kept";
-	return value <= noise ? "not told by these runs, whose noise is larger" : "**missed**";
-}
-
-static void headline_of(const struct results *results, const struct series *series, FILE *out)
-{
-	double value = figure_difference(series, MODE_A, MODE_C, FIGURE_CPU).of_medians;
-	double noise = figure_noise(series, MODE_A, FIGURE_CPU);
-	char text[32];
-
-	if (series->pace == PACE_LIMITED)
-		fprintf(out, "- **A session of %g passes a second: %s processor time**", results->rate,
-			percent(value, text, sizeof(text)));
-	else
-		fprintf(out, "- **A session without a limiter: %s**", percent(value, text, sizeof(text)));
-	fprintf(out, ", medians of %zu runs each%s. The goal, under %g %%: %s.\n", series->design->rows,
-		is_negative(value) ? "; negative, so it is noise" : "", GOAL_PERCENT, goal_met(value, noise));
-}
-
-static void headline(const struct results *results, FILE *out)
-{
-	fputs("# What a debug report costs\n\n"
-	      "What a session needs more with its debug report than without it, both as users get them (A→C "
-	      "below):\n\n",
-	      out);
-	for (int pace = 0; pace < PACES; pace++) {
-		const struct series *series = best_series(results, (enum pace)pace);
-
-		if (series)
-			headline_of(results, series, out);
-	}
-	fputs("\nThis document is made by `make bench-overhead` from the figures of its runs; nothing in it is written "
-	      "by "
-	      "hand.\n`condprof-bench-overhead` makes one for any machine.\n\n",
-	      out);
-}
-
-static void result_cell(const struct series *series, const struct comparison *comparison, enum figure figure, FILE *out)
-{
-	struct difference d = figure_difference(series, comparison->from, comparison->to, figure);
-	char value[32], least[32], most[32];
-	const char *mark = comparison->headline ? "**" : "";
-
-	fprintf(out, " %s%s%s%s<br>rows %s to %s |", mark, percent(d.of_medians, value, sizeof(value)), mark,
-		is_negative(d.of_medians) ? " (noise)" : "", percent(d.of_rows.least, least, sizeof(least)),
-		percent(d.of_rows.most, most, sizeof(most)));
-}
-
-static void result_rows(const struct results *results, const struct comparison *comparison, enum figure figure,
-			const char *what, FILE *out)
-{
-	const struct series *series;
-	size_t i = 0;
-
-	fprintf(out, "| %c→%c | %s |", mode_letters[comparison->from], mode_letters[comparison->to], what);
-	while ((series = series_next(results, &i)))
-		result_cell(series, comparison, figure, out);
-	fputc('\n', out);
-}
-
-static void result(const struct results *results, FILE *out)
-{
-	const struct series *series;
-	size_t i = 0;
-	char name[96];
-
-	fputs("## Result\n\n"
-	      "Processor time of the whole process, from before the session was begun until its report was closed.\n"
-	      "Difference of the medians; under it the smallest and the largest difference within a row of four "
-	      "runs.\n\n"
-	      "| | |",
-	      out);
-	while ((series = series_next(results, &i))) {
-		name_of(results, series, name, sizeof(name));
-		fprintf(out, " %s |", name);
-	}
-	fputs("\n|---|---|", out);
-	for (i = 0; series_next(results, &i);)
-		fputs("---|", out);
-	fputc('\n', out);
-	for (size_t c = 0; c < ARRAY_SIZE(comparisons); c++) {
-		result_rows(results, &comparisons[c], FIGURE_CPU, comparisons[c].what, out);
-		if (comparisons[c].headline)
-			result_rows(results, &(struct comparison){comparisons[c].from, comparisons[c].to, NULL, false},
-				    FIGURE_PASSES_CPU, "the same while passes ran, without opening and closing", out);
-	}
-	fputs("\nA: report off, timing off (`--no-report`). B: report on, timing off. C: both on (what users get). D: "
-	      "report "
-	      "off,\ntiming on. The product has A and C only; the benchmark sets the two switches itself.\n\n",
-	      out);
-}
-
-// --- what it means ---------------------------------------------------------------------------------------------------
-
-// What a comparison says, in words that fit its sign and its spread.
-static void judge(const struct series *series, const struct comparison *comparison, FILE *out)
-{
-	struct difference d = figure_difference(series, comparison->from, comparison->to, FIGURE_CPU);
-	double noise = figure_noise(series, comparison->from, FIGURE_CPU);
-	char from = mode_letters[comparison->from];
-
-	if (is_negative(d.of_medians))
-		fprintf(out,
-			"a negative difference is noise: nothing is saved by doing more; %c's own runs differ by ±%.1f "
-			"%%",
-			from, noise);
-	else if (d.of_rows.least > 0)
-		fputs("every row says the same, so it is there", out);
-	else if (d.of_medians <= noise)
-		fprintf(out,
-			"cannot be told from noise: %c's own runs differ by ±%.1f %%, and rows contradict each other",
-			from, noise);
-	else
-		fprintf(out, "more than %c's own runs differ by (±%.1f %%), but not every row says so", from, noise);
-}
-
-static void judge_all(const struct results *results, FILE *out)
-{
-	char value[32];
-
-	for (size_t c = 0; c < ARRAY_SIZE(comparisons); c++) {
-		const struct comparison *comparison = &comparisons[c];
-
-		fprintf(out, "- **%c→%c**, %s.\n", mode_letters[comparison->from], mode_letters[comparison->to],
-			comparison->what);
-		for (int pace = 0; pace < PACES; pace++) {
-			const struct series *series = best_series(results, (enum pace)pace);
-			char name[96];
-
-			if (!series)
-				continue;
-			name_of(results, series, name, sizeof(name));
-			fprintf(out, "  - %s: %s; ", name,
-				percent(figure_difference(series, comparison->from, comparison->to, FIGURE_CPU)
-						.of_medians,
-					value, sizeof(value)));
-			judge(series, comparison, out);
-			fputs(".\n", out);
-		}
-	}
-}
-
-// What the runs should show, by the cost of one check.
-static void expected(const struct results *results, FILE *out)
-{
-	fprintf(out,
-		"- **What timing should cost.** By itself, measuring a check takes %.0f ns here, %.0f ns of it for two "
-		"reads of\n  the clock.",
-		results->check_ns, results->pair_ns);
-	for (int pace = 0; pace < PACES; pace++) {
-		const struct series *series = best_series(results, (enum pace)pace);
-		double checks, cpu;
-
-		if (!series)
-			continue;
-		checks = figure_spread(series, MODE_C, FIGURE_CHECKS).median;
-		cpu = figure_spread(series, MODE_A, FIGURE_CPU).median;
-		fprintf(out, " The %.0f checks of a run%s make %.3f ms of A's %.0f ms: %.3f %%.", checks,
-			pace == PACE_LIMITED ? "" : " without a limiter", checks * results->check_ns / 1e6, cpu,
-			checks * results->check_ns / 1e6 / cpu * 100);
-	}
-	fputs("\n  So B→C and A→D ought to be lost in noise whenever checks are searches of pictures; a scenario of "
-	      "ten\n"
-	      "  thousand counter conditions and nothing else would show it (`make bench BENCH=bench_engine`).\n",
-	      out);
-}
-
-static void fixed_cost(const struct results *results, FILE *out)
-{
-	const struct series *series = best_series(results, PACE_LIMITED);
-	double a, c;
-
-	if (!series)
-		series = best_series(results, PACE_UNLIMITED);
-	a = figure_spread(series, MODE_A, FIGURE_AROUND_CPU).median;
-	c = figure_spread(series, MODE_C, FIGURE_AROUND_CPU).median;
-	fprintf(out,
-		"- **Once a session.** Opening a session and closing it took %.1f ms of processor time in A and %.1f "
-		"ms in C:\n"
-		"  a folder, a reserve, the first and the last aggregates, and what the kernel does to put them on the "
-		"disk.\n"
-		"  The runs here are short, so this weighs more in them than in a session of an hour.\n",
-		a, c);
-}
-
-static void interpretation(const struct results *results, FILE *out)
-{
-	fputs("## What it means\n\n", out);
-	judge_all(results, out);
-	expected(results, out);
-	fixed_cost(results, out);
-	if (best_series(results, PACE_UNLIMITED))
-		fputs("- **Without a limiter** a run is busy all the time, so processor time *a second* is the same in "
-		      "all "
-		      "modes; what a\n  report costs is then in the processor time and in the elapsed time of the same "
-		      "passes.\n",
-		      out);
-	fputc('\n', out);
-}
-
-// --- tables ----------------------------------------------------------------------------------------------------------
 
 static void main_table(const struct series *series, FILE *out)
 {
@@ -302,18 +287,21 @@ static void main_table(const struct series *series, FILE *out)
 
 static void work_table(const struct series *series, FILE *out)
 {
-	fputs("\n| mode | checks | condition time, ms | occurrences | report, KiB | missed passes | processor taken "
-	      "away |\n"
+	static const struct {
+		enum figure figure;
+		int digits;
+	} columns[] = {
+		{FIGURE_CHECKS, 0}, {FIGURE_CONDITIONS, 1}, {FIGURE_OCCURRENCES, 0},
+		{FIGURE_REPORT, 1}, {FIGURE_MISSED, 0},     {FIGURE_SWITCHES, 0},
+	};
+
+	fputs("\n| mode | checks | condition time, ms | occurrences | report, KiB | missed passes | preempted |\n"
 	      "|---|---|---|---|---|---|---|\n",
 	      out);
 	for (int mode = 0; mode < MODES; mode++) {
 		fprintf(out, "| %c |", mode_letters[mode]);
-		print_spread(out, figure_spread(series, (enum mode)mode, FIGURE_CHECKS), 0);
-		print_spread(out, figure_spread(series, (enum mode)mode, FIGURE_CONDITIONS), 1);
-		print_spread(out, figure_spread(series, (enum mode)mode, FIGURE_OCCURRENCES), 0);
-		print_spread(out, figure_spread(series, (enum mode)mode, FIGURE_REPORT), 1);
-		print_spread(out, figure_spread(series, (enum mode)mode, FIGURE_MISSED), 0);
-		print_spread(out, figure_spread(series, (enum mode)mode, FIGURE_SWITCHES), 0);
+		for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+			print_spread(out, figure_spread(series, (enum mode)mode, columns[i].figure), columns[i].digits);
 		fputc('\n', out);
 	}
 }
@@ -332,14 +320,16 @@ static void machine_table(const struct series *series, FILE *out)
 static void tables(const struct results *results, FILE *out)
 {
 	const struct series *series;
-	size_t i = 0;
 	char name[96];
 
-	fputs("## Figures\n\nMedian (smallest to largest). Without timing nobody counts checks or measures conditions: "
-	      "–.\n",
-	      out);
-	while ((series = series_next(results, &i))) {
-		name_of(results, series, name, sizeof(name));
+	fputs("## Figures\n\n", out);
+	prose(out, "",
+	      "Median (smallest to largest). What nobody knows is –: without timing nobody counts checks or measures "
+	      "conditions, and not every machine tells its temperature. Condition time is elapsed time, the rest of "
+	      "the "
+	      "machine's doings included.");
+	for (size_t i = 0; (series = series_next(results, &i));) {
+		document_series_name(results, series, name, sizeof(name));
 		fprintf(out, "\n### %s: %zu runs of %" PRId64 " passes\n\n", name, series->design->rows * DESIGN_MODES,
 			series->passes);
 		main_table(series, out);
@@ -347,203 +337,56 @@ static void tables(const struct results *results, FILE *out)
 		machine_table(series, out);
 	}
 	fputc('\n', out);
+	by_order(results, out);
 }
 
 // --- beside the phone ------------------------------------------------------------------------------------------------
 
-static double phone_difference(enum mode from, enum mode to)
+static void phone_line(const char *name, const double *ticks, FILE *out)
 {
-	return 100 * (phone[to] / phone[from] - 1);
+	static const enum mode pairs[][2] = {{MODE_A, MODE_C}, {MODE_A, MODE_B}, {MODE_B, MODE_C}, {MODE_A, MODE_D}};
+	char value[PERCENT_SIZE];
+
+	fprintf(out, "| %s |", name);
+	for (int mode = 0; mode < MODES; mode++)
+		fprintf(out, " %.*f |", ticks == phone ? 1 : 3, ticks[mode]);
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
+		fprintf(out, " %s |", prose_percent(100 * (ticks[pairs[i][1]] / ticks[pairs[i][0]] - 1), value));
+	fputc('\n', out);
 }
 
 static void beside_the_phone(const struct results *results, FILE *out)
 {
 	const struct series *series = &results->series[PACE_LIMITED][DESIGN_ROTATION];
-	char ours[32], theirs[32];
+	double ticks[MODES];
 
 	if (!series->done)
 		return;
-	fputs("## Beside the phone\n\n"
-	      "The Android app that this work comes from was measured in the same rotation on a phone. Processor time "
-	      "a\n"
-	      "second, in ticks of 10 ms, medians; the differences are of processor time a second too.\n\n"
-	      "| | A | B | C | D | A→C | A→B | B→C | A→D |\n|---|---|---|---|---|---|---|---|---|\n| phone |",
-	      out);
 	for (int mode = 0; mode < MODES; mode++)
-		fprintf(out, " %.1f |", phone[mode]);
-	for (size_t i = 0; i < ARRAY_SIZE(comparisons); i++)
-		fprintf(out, " %s |",
-			percent(phone_difference(comparisons[i].from, comparisons[i].to), theirs, sizeof(theirs)));
-	fputs("\n| here |", out);
-	for (int mode = 0; mode < MODES; mode++)
-		fprintf(out, " %.2f |",
-			figure_spread(series, (enum mode)mode, FIGURE_CPU_RATE).median / 1000 * PHONE_TICKS);
-	for (size_t i = 0; i < ARRAY_SIZE(comparisons); i++) {
-		struct difference d =
-			figure_difference(series, comparisons[i].from, comparisons[i].to, FIGURE_CPU_RATE);
-
-		fprintf(out, " %s |", percent(d.of_medians, ours, sizeof(ours)));
-	}
-	fputs("\n\nThere the report itself cost a third (A→B), and timing a little beside it (B→C); alone, timing "
-	      "could not "
-	      "be\nseen (A→D). Absolute figures do not compare: another machine, another matcher, other pictures.\n\n",
-	      out);
-}
-
-// --- how it was made -------------------------------------------------------------------------------------------------
-
-static void design_lines(const struct results *results, FILE *out)
-{
-	for (size_t d = 0; d < DESIGNS; d++) {
-		if (!results->series[PACE_LIMITED][d].done && !results->series[PACE_UNLIMITED][d].done)
-			continue;
-		fprintf(out, "  - %s:", designs[d].title);
-		for (size_t row = 0; row < designs[d].rows; row++)
-			fprintf(out, " %s", designs[d].row[row]);
-		fputs(d == DESIGN_ROTATION
-			      ? ". The phone's order. It is no balanced one: A stands third in three rows of five.\n"
-			      : ". In each square every mode stands once in every position and follows every other "
-				"one\n"
-				"    once, which balances drift and what a run leaves to the next one within a row.\n",
-		      out);
-	}
-}
-
-static void method(const struct results *results, FILE *out)
-{
-	const struct work *work = results->work;
-
-	fprintf(out,
-		"## Method\n\n"
-		"- **Work.** %s over %zu of %zu recorded pictures of %dx%d px, decoded beforehand and handed over by "
-		"turns, one\n"
-		"  a pass: %u conditions in %u events. Nothing in it waits or depends on a clock, so every run does "
-		"the same.\n",
-		strrchr(work->scenario_path, '/') ? strrchr(work->scenario_path, '/') + 1 : work->scenario_path,
-		work->n_pictures, work->n_files, work->pictures[0]->width, work->pictures[0]->height,
-		work->scenario->n_conditions, work->scenario->n_events);
-	fputs("- **A run** is a session of the product's own engine, detection, writer, store and limiter, in a "
-	      "process of "
-	      "its\n  own, forked from one that has everything decoded. Its processor time (`getrusage`) is that of "
-	      "all its\n"
-	      "  threads, the writer's too, from before the session's id is taken until its report is closed and "
-	      "synced.\n"
-	      "  Loading before and reading the report back after are outside.\n"
-	      "- **Orders.**\n",
-	      out);
-	design_lines(results, out);
-	fprintf(out,
-		"- **A run is valid** when it ended after its last pass, its report is whole (read back by the "
-		"client's code:\n"
-		"  finished, no occurrence lost, buckets add up to checks, the parts of its time to the whole, the "
-		"figures are\n"
-		"  the engine's), and the host took away at most %g %% (and a tick) of the machine's processor time "
-		"meanwhile "
-		"(steal, of\n"
-		"  `/proc/stat`). An invalid one is listed below and made again at once.\n"
-		"- **Differences** are of medians. Rows are compared one by one as well: a row is one run of each "
-		"mode, one "
-		"after\n  the other, so that slow drift is out of its differences.\n\n",
-		100 * results->steal_bound);
-}
-
-static void machine(const struct results *results, FILE *out)
-{
-	const struct machine *m = &results->machine;
-	time_t began = results->began_unix_ns / NSEC_PER_SEC;
-	char date[32] = "";
-	struct tm utc;
-
-	if (gmtime_r(&began, &utc))
-		strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &utc);
-	fprintf(out, "## Machine\n\n| | |\n|---|---|\n| processor | %s, %d online%s |\n| system | %s |\n",
-		text_or(m->processor, "not told"), m->processors, m->is_virtual ? ", a virtual machine" : "",
-		m->system);
-	fprintf(out, "| clock source | %s |\n| frequency governor | %s |\n| reports on | %s |\n",
-		text_or(m->clock_source, "not told"), text_or(m->governor, "not told"),
-		text_or(m->file_system, "a file system without a name here"));
-	fprintf(out, "| compiler | %s, `%s` |\n| condprof | %s |\n", BENCH_COMPILER, BENCH_CFLAGS, PACKAGE_VERSION);
-	fprintf(out, "| begun, took | %s, %.0f s |\n", date, (double)results->took_ns / 1e9);
-	fprintf(out, "| load of the last minute, before and after | %.2f, %.2f |\n\n", results->load_before,
-		results->load_after);
-	if (results->load_before > 1.5)
-		fprintf(out, "**The machine was not quiet**: other processes ran beside the benchmark (the tables say "
-			     "how much). Medians\n"
-			     "and rows hold against much of that, ranges do not: expect wider ones than on an idle "
-			     "machine.\n\n");
-}
-
-static void invalid_runs(const struct results *results, FILE *out)
-{
-	fputs("## Invalid runs\n\n", out);
-	if (!results->n_invalid) {
-		fputs("None.\n\n", out);
-		return;
-	}
-	fputs("| pace | order | row | position | mode | why |\n|---|---|---|---|---|---|\n", out);
-	for (size_t i = 0; i < results->n_invalid; i++) {
-		const struct invalid *invalid = &results->invalid[i];
-
-		fprintf(out, "| %s | %s | %zu | %zu | %c | %s |\n",
-			invalid->pace == PACE_LIMITED ? "limited" : "unlimited", invalid->design->title,
-			invalid->row + 1, invalid->position + 1, mode_letters[invalid->run.mode], invalid->run.problem);
-	}
+		ticks[mode] = figure_spread(series, (enum mode)mode, FIGURE_CPU_RATE).median / 1000 * PHONE_TICKS;
+	fputs("## Beside the phone\n\n", out);
+	prose(out, "",
+	      "The Android app that this work comes from was measured in the same rotation on a phone. Ticks of 10 ms "
+	      "of "
+	      "processor time a second, medians, and their differences:");
+	fputs("\n| | A | B | C | D | A→C | A→B | B→C | A→D |\n|---|---|---|---|---|---|---|---|---|\n", out);
+	phone_line("phone", phone, out);
+	phone_line("here", ticks, out);
 	fputc('\n', out);
-}
-
-static void limits(FILE *out)
-{
-	fputs("## Limits\n\n"
-	      "- Pictures are in memory already. Capturing a live screen or decoding a replay costs the same in all "
-	      "modes "
-	      "and\n  would make the percentages smaller.\n"
-	      "- The share depends on the work: what a report costs goes with checks and occurrences, what a session "
-	      "costs "
-	      "goes\n  with pixels. Repeat it with your own scenario: `condprof-bench-overhead SCENARIO.yaml`.\n"
-	      "- Kernel threads that write to the disk later are nobody's processor time here. The disk's own time "
-	      "shows in\n"
-	      "  elapsed time, when a report is closed.\n"
-	      "- Processor time is not energy, and frequency changes move both. Where no temperature or governor is "
-	      "told, "
-	      "nobody\n  knows whether the machine slowed down meanwhile; the balanced orders are there for that.\n"
-	      "- Ranges are of few runs. A median of eight does not resolve a tenth of a percent.\n\n",
-	      out);
-}
-
-static void all_runs(const struct results *results, FILE *out)
-{
-	const struct series *series;
-	size_t i = 0;
-	char name[96];
-
-	fputs("## All runs\n\nIn the order they were made. Elapsed s / processor time ms.\n", out);
-	while ((series = series_next(results, &i))) {
-		name_of(results, series, name, sizeof(name));
-		fprintf(out, "\n| %s | 1st | 2nd | 3rd | 4th |\n|---|---|---|---|---|\n", name);
-		for (size_t row = 0; row < series->design->rows; row++) {
-			fprintf(out, "| row %zu |", row + 1);
-			for (size_t p = 0; p < DESIGN_MODES; p++) {
-				const struct run *run = &series->runs[row][p];
-
-				fprintf(out, " %c %.3f / %.1f |", mode_letters[run->mode],
-					figure_of(run, FIGURE_ELAPSED), figure_of(run, FIGURE_CPU));
-			}
-			fputc('\n', out);
-		}
-	}
+	prose(out, "",
+	      "There the report itself cost a third (A→B), and timing a little beside it (B→C); alone, timing could "
+	      "not "
+	      "be seen (A→D). Absolute figures do not compare: another machine, another matcher, other pictures.");
+	fputc('\n', out);
 }
 
 int document_write(const struct results *results, FILE *out)
 {
 	headline(results, out);
 	result(results, out);
-	interpretation(results, out);
-	tables(results, out);
+	meaning(results, out);
 	beside_the_phone(results, out);
-	method(results, out);
-	machine(results, out);
-	invalid_runs(results, out);
-	limits(out);
-	all_runs(results, out);
+	tables(results, out);
+	document_method(results, out);
 	return ferror(out) ? -EIO : 0;
 }

@@ -100,6 +100,11 @@ static double in_row(const struct series *series, size_t row, enum mode mode, en
 	return NAN;
 }
 
+static double row_difference(const struct series *series, size_t row, enum mode from, enum mode to, enum figure figure)
+{
+	return 100 * (in_row(series, row, to, figure) / in_row(series, row, from, figure) - 1);
+}
+
 struct difference figure_difference(const struct series *series, enum mode from, enum mode to, enum figure figure)
 {
 	double base = figure_spread(series, from, figure).median, rows[DESIGN_MOST_ROWS];
@@ -108,16 +113,50 @@ struct difference figure_difference(const struct series *series, enum mode from,
 	};
 
 	for (size_t row = 0; row < series->design->rows; row++)
-		rows[row] = 100 * (in_row(series, row, to, figure) / in_row(series, row, from, figure) - 1);
+		rows[row] = row_difference(series, row, from, to, figure);
 	difference.of_rows = spread_of(rows, series->design->rows);
 	return difference;
 }
 
-double figure_noise(const struct series *series, enum mode mode, enum figure figure)
+// How likely fewer than `k` of `n` values are below their true median: the sum of the first k of 2^-n (n over i).
+static double tail(size_t n, size_t k)
 {
-	struct spread own = figure_spread(series, mode, figure);
+	double term = pow(0.5, (double)n), sum = 0;
 
-	return 100 * (own.most - own.least) / 2 / own.median;
+	for (size_t i = 0; i < k; i++) {
+		sum += term;
+		term = term * (double)(n - i) / (double)(i + 1);
+	}
+	return sum;
+}
+
+// The k-th smallest and the k-th largest enclose the median unless fewer than k values are below it, or above it. That
+// holds whatever the values' distribution is.
+static struct interval interval_of(double *values, size_t n)
+{
+	struct spread all = spread_of(values, n);
+	size_t k = 1;
+
+	if (!n)
+		return (struct interval){0, NAN, NAN, NAN, NAN};
+	while (k < n / 2 && 1 - 2 * tail(n, k + 1) >= 0.95)
+		k++;
+	return (struct interval){n, all.median, values[k - 1], values[n - k], 1 - 2 * tail(n, k)};
+}
+
+struct interval figure_interval(const struct results *results, enum pace pace, enum mode from, enum mode to,
+				enum figure figure)
+{
+	double rows[DESIGNS * DESIGN_MOST_ROWS];
+	size_t count = 0;
+
+	for (size_t i = 0; i < DESIGNS; i++) {
+		const struct series *series = &results->series[pace][i];
+
+		for (size_t row = 0; series->done && row < series->design->rows; row++)
+			rows[count++] = row_difference(series, row, from, to, figure);
+	}
+	return interval_of(rows, count);
 }
 
 const struct series *series_next(const struct results *results, size_t *i)

@@ -45,7 +45,14 @@ struct difference {
 
 struct difference figure_difference(const struct series *series, enum mode from, enum mode to, enum figure figure);
 
-/// Half the range of a mode's own runs, percent of their median: what differs although nothing is different.
-double figure_noise(const struct series *series, enum mode mode, enum figure figure);
+/// The differences within rows, of all orders that were run at a pace, together.
+struct interval {
+	size_t rows;
+	double median, low, high; ///< percent
+	double coverage;          ///< how likely the true median is in [low, high]; at least 95 % when there are 6 rows
+};
+
+struct interval figure_interval(const struct results *results, enum pace pace, enum mode from, enum mode to,
+				enum figure figure);
 
 #endif
