@@ -40,16 +40,15 @@ static const struct {
 static_assert(ARRAY_SIZE(unknown_kinds) == UNKNOWN_KINDS, "every kind has a sentence");
 
 static const char *const assumptions[] = {
-	"Predicted savings take conditions for independent: each costs as much and decides as often wherever it "
-	"stands. "
-	"Where they hang together the saving is another one: change the order, run both over the same frames, and "
-	"compare with diff.",
+	("Predicted savings take conditions for independent: each costs as much and decides as often wherever it "
+	 "stands. "
+	 "Where they hang together the saving is another one: change the order, run both over the same frames, and "
+	 "compare with diff."),
 	"Savings do not add up: each is told as if it were the only change.",
-	"Preparation that several conditions used is left out of what they cost: it moves with the order and does not "
-	"go "
-	"away.",
-	"All figures are of this one session: what it did not see is not in them. Times are elapsed time, neither "
-	"processor time nor battery.",
+	("Preparation that several conditions used is left out of what they cost: it moves with the order and does not "
+	 "go away."),
+	("All figures are of this one session: what it did not see is not in them. Times are elapsed time, neither "
+	 "processor time nor battery."),
 };
 
 /// A text that grows; failed when its memory ran out.

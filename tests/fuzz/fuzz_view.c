@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// What the client makes of a report's bytes, in every view and output: three lengths (16 bits, little-endian), then
-/// the scenario, the overview, the aggregates, and the rest are messages. JSON must be JSON, and text must not steer a
-/// terminal, a page has no tags but its own, and every line of the metrics is one.
+/// What the client makes of a report's bytes, in every view, comparison and output: three lengths (16 bits,
+/// little-endian), then the scenario, the overview, the aggregates, and the rest are messages. JSON must be JSON, and
+/// text must not steer a terminal, a page has no tags but its own, and every line of the metrics is one.
 #include "tests/fuzz/fuzz.h"
 
+#include "client/view/advise.h"
+#include "client/view/diff.h"
 #include "client/view/report.h"
 #include "proto/utf8.h"
 
@@ -156,6 +158,56 @@ static void show_whole(struct report *report, struct bytes_source source)
 	free(metrics);
 }
 
+/// Held against another report, and asked for advice.
+static void show_findings(enum output_kind output, const struct report *report, const struct report *other)
+{
+	const struct render_style style = {.width = report->n_conditions % 2 ? 0 : 60, .ascii = report->n_events % 2};
+	struct diff_rule rules[2];
+	const struct diff_options options = {rules, 2, 2};
+	struct report_diff *diff;
+	struct report_advice *advice;
+	char *text = NULL;
+	size_t length, failed, judged;
+	FILE *file = open_memstream(&text, &length);
+	struct render *render = render_new(output, file, &style);
+
+	FUZZ_ASSERT(render && diff_rule_parse("average>+0%", &rules[0]) == 0 &&
+		    diff_rule_parse("p50>+1%", &rules[1]) == 0);
+	FUZZ_ASSERT(report_diff_new(report, other, &diff) == 0);
+	FUZZ_ASSERT(view_diff(render, diff, &options, &failed, &judged) == 0 && failed <= judged);
+	report_diff_free(diff);
+	FUZZ_ASSERT(render_finish(render) == 0);
+	render_free(render);
+	fclose(file);
+	check(output, text, length);
+	free(text);
+	if (report_advise(report, &advice) < 0)
+		return;
+	text = NULL;
+	file = open_memstream(&text, &length);
+	render = render_new(output, file, &style);
+	FUZZ_ASSERT(view_advice(render, advice) == 0 && render_finish(render) == 0);
+	for (size_t i = 0; i < advice->n_items; i++)
+		FUZZ_ASSERT(!advice->items[i].saving_ns.known || advice->items[i].saving_ns.value >= 0);
+	report_advice_free(advice);
+	render_free(render);
+	fclose(file);
+	check(output, text, length);
+	free(text);
+}
+
+/// The same figures with a scenario out of what should be messages; or with its own where that is none.
+static struct report *load_other(struct bytes_source source)
+{
+	struct report *report;
+	struct error error;
+
+	source.parts[0] = source.parts[3];
+	source.sizes[0] = source.sizes[3];
+	FUZZ_ASSERT(report_load(&source.base, &report, &error) == 0);
+	return report;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const enum output_kind outputs[] = {OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_CSV};
@@ -184,6 +236,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(text);
 	}
 	show_whole(report, again);
+	struct report *other = load_other(again);
+	for (size_t i = 0; i < ARRAY_SIZE(outputs); i++) {
+		show_findings(outputs[i], report, i % 2 ? other : report);
+		show_findings(outputs[i], other, report);
+	}
+	message_bytes_fit(again.parts[3], again.sizes[3], &(struct report_query)REPORT_QUERY_ALL);
+	report_free(other);
 	report_free(report);
 	return 0;
 }

@@ -14,6 +14,8 @@ import math
 import pathlib
 import sys
 
+from google.protobuf.message import DecodeError
+
 import report_pb2 as report
 import scenario_pb2 as scenario
 
@@ -533,11 +535,25 @@ def seeds(reports, path):
     for folder in sorted(entry for entry in reports.iterdir() if entry.is_dir()):
         messages = b''.join(file.read_bytes() for file in sorted(folder.glob('messages*.pb')))
         overview = (folder / 'overview.pb') if (folder / 'overview.pb').exists() else folder / 'checkpoint.pb'
-        closing = kiosk_closing().SerializeToString()
+        closing = own_closing(messages) or kiosk_closing().SerializeToString()
         parts = [(folder / 'scenario.pb').read_bytes() if (folder / 'scenario.pb').exists() else b'',
                  first_message(overview.read_bytes()) if overview.exists() else b'', closing]
         data = b''.join(len(part).to_bytes(2, 'little') for part in parts) + b''.join(parts) + messages
         (path / folder.name).write_bytes(data)
+
+
+def own_closing(messages):
+    """The last message that has a profile."""
+    found = b''
+    while messages:
+        body = first_message(messages)
+        messages = messages[len(delimited(body)):]
+        try:
+            if report.DebugReportMessage.FromString(body).HasField('condition_profile'):
+                found = body
+        except DecodeError:
+            pass
+    return found if len(found) < 1 << 16 else b''
 
 
 def first_message(data):
