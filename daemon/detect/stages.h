@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/// Inside of detect: ruling out positions by the bounds of pattern.h.
+///
+/// Positions are treated in strips: the rows of one row of the first stage's boxes. Which of them are still in question
+/// is a map of bits. The first stage scans all of a strip; each later one, of finer boxes, only those blocks of places
+/// in which enough is left.
+#ifndef CONDPROF_DETECT_STAGES_H
+#define CONDPROF_DETECT_STAGES_H
+
+#include "daemon/detect/search.h"
+
+/// The positions of a strip that are in question: row `top` and those below it, bit x for position x of the frame.
+struct map {
+	uint64_t *bits;
+	int words; ///< of a row
+	int rows, top;
+};
+
+/// The boxes of one size.
+struct boxes {
+	const uint8_t *means;
+	const uint16_t *sums; ///< NULL: means are sums (side 1)
+	ptrdiff_t stride;     ///< elements, of both
+};
+
+/// One kind of bound applied to some places (box columns) of one row of boxes.
+struct stage {
+	const struct pattern_set *set;
+	struct boxes boxes;
+	int left, count;                   ///< places
+	const struct column_sums *columns; ///< running sums over the pattern's rows
+	int next;                          ///< the box row after the one the running sums stand for
+};
+
+/// @param columns its own among those of the search
+struct stage stage_make(const struct search *search, const struct pattern_set *set, const struct column_sums *columns);
+
+/// Rows of positions in a strip when this is the first stage.
+int stage_rows(const struct stage *stage);
+
+/// The first stage: fills the map of the strip. @return whether anything is left
+bool stage_begin(struct search *search, struct stage *stage, const struct map *map);
+
+/// A later stage: takes away from the map what its finer boxes rule out.
+void stage_narrow(struct search *search, struct stage *stage, const struct map *map);
+
+#endif
