@@ -51,6 +51,9 @@ static const char *const assumptions[] = {
 	 "processor time nor battery."),
 };
 
+/// Of conditions in one sentence.
+#define NAMES_SAID 12U
+
 /// A text that grows; failed when its memory ran out.
 struct writer {
 	FILE *out;
@@ -477,9 +480,11 @@ static int say_unknown(struct render *render, const struct report_advice *advice
 	if (!writer_begin(&writer, render))
 		return -ENOMEM;
 	for (size_t i = 0; i < advice->n_unknowns; i++)
-		if (advice->unknowns[i].kind == kind)
-			fprintf(writer.out, "%s\"%s\" of \"%s\"", count++ > 0 ? ", " : "",
+		if (advice->unknowns[i].kind == kind && count++ < NAMES_SAID)
+			fprintf(writer.out, "%s\"%s\" of \"%s\"", count > 1 ? ", " : "",
 				advice->unknowns[i].condition->name, advice->unknowns[i].event->name);
+	if (count > NAMES_SAID)
+		fprintf(writer.out, " and %zu more (--json has them all)", count - NAMES_SAID);
 	CLEANUP_FREE char *names = writer_end(&writer);
 	if (!names)
 		return -ENOMEM;

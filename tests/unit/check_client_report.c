@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/// Reports of every shape, made by hand (tests/support/make_reports.py), in every view: what comes out is compared byte
-/// for byte with the files beside them. CONDPROF_UPDATE_GOLDEN=1 writes those anew: then look at what changed.
+/// Reports of every shape, made by hand (tests/support/make_reports.py), in every view, byte for byte (golden.h); and
+/// how occurrences and rows are chosen.
 #include "client/report/frames.h"
 #include "client/report/histogram.h"
 #include "client/report/report.h"
 #include "client/view/report.h"
+#include "tests/support/golden.h"
 #include "tests/support/unit.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 // --- percentiles -----------------------------------------------------------------------------------------------------
 
@@ -155,29 +154,7 @@ END_TEST
 static const char *const shapes[] = {"finished", "first-shape",   "timed-shape", "torn",
 				     "empty",    "never-checked", "hostile"};
 
-static struct report_source *open_folder(const char *path, const struct report_query *query)
-{
-	struct report_source *source;
-	struct error error = {0};
-
-	int r = report_source_folder(path, query, &source, &error);
-	ck_assert_msg(r == 0, "%s: %s", path, error.message);
-	return source;
-}
-
-static struct report *load(const char *path)
-{
-	struct report_source *source = open_folder(path, &(struct report_query)REPORT_QUERY_ALL);
-	struct report *report;
-	struct error error = {0};
-
-	int r = report_load(source, &report, &error);
-	ck_assert_msg(r == 0, "%s: %s", path, error.message);
-	report_source_close(source);
-	return report;
-}
-
-static void show(struct render *render, enum view_kind view, struct report *report, const char *path)
+static void show(struct render *render, enum view_kind view, struct report *report, const char *shape)
 {
 	const struct view_options options = {0};
 	struct report_query query = {.messages = true, .since_ns = INT64_MIN, .until_ns = INT64_MAX};
@@ -193,7 +170,7 @@ static void show(struct render *render, enum view_kind view, struct report *repo
 	if (view == VIEW_EVENTS)
 		ck_assert_int_eq(view_events(render, report, &options), 0);
 	if (view == VIEW_TIMELINE) {
-		source = open_folder(path, &query);
+		source = golden_source(shape, &query);
 		view_timeline_begin(&timeline, render, report);
 		ck_assert_int_eq(
 			report_each_occurrence(source, report, &query, view_timeline_occurrence, &timeline, &error), 0);
@@ -203,63 +180,21 @@ static void show(struct render *render, enum view_kind view, struct report *repo
 	view_report_end(render, report);
 }
 
-static char *read_file(const char *path)
+START_TEST(printed)
 {
-	FILE *file = fopen(path, "r");
-	char *text = NULL;
-	size_t size = 0;
-
-	if (!file || getdelim(&text, &size, 0, file) < 0) {
-		free(text);
-		text = strdup("");
-	}
-	if (file)
-		fclose(file);
-	return text;
-}
-
-static void compare_with_golden(const char *path, const char *text)
-{
-	if (getenv("CONDPROF_UPDATE_GOLDEN")) {
-		FILE *file = fopen(path, "w");
-
-		ck_assert_ptr_nonnull(file);
-		fputs(text, file);
-		fclose(file);
-	}
-	char *wanted = read_file(path);
-	ck_assert_msg(strcmp(text, wanted) == 0, "%s: it says\n%s", path, text);
-	free(wanted);
-}
-
-START_TEST(golden)
-{
-	static const enum output_kind outputs[] = {OUTPUT_JSON, OUTPUT_TEXT, OUTPUT_CSV};
 	const char *shape = shapes[_i / VIEW_KINDS];
 	enum view_kind view = (enum view_kind)(_i % VIEW_KINDS);
-	char name[128], path[512];
+	char name[128];
 
-	setenv("TZ", "UTC", 1);
-	tzset();
-	snprintf(name, sizeof(name), "reports/%s", shape);
-	strcpy(path, unit_data(name));
-	struct report *report = load(path);
-	for (size_t i = 0; i < ARRAY_SIZE(outputs); i++) {
-		char *text = NULL;
-		size_t size;
-		FILE *file = open_memstream(&text, &size);
-		struct render *render = render_new(outputs[i], file, &(struct render_style){0});
+	snprintf(name, sizeof(name), "%s.%s", shape, view_names[view]);
+	for (size_t i = 0; i < GOLDEN_OUTPUTS; i++) {
+		struct report *report = golden_report(shape);
+		struct golden golden = golden_begin(i);
 
-		show(render, view, report, path);
-		ck_assert_int_eq(render_finish(render), 0);
-		render_free(render);
-		fclose(file);
-		snprintf(name, sizeof(name), "reports/%s.%s.%s", shape, view_names[view],
-			 outputs[i] == OUTPUT_TEXT ? "txt" : output_names[outputs[i]]);
-		compare_with_golden(unit_data(name), text);
-		free(text);
+		show(golden.render, view, report, shape);
+		golden_end(&golden, name);
+		report_free(report);
 	}
-	report_free(report);
 }
 END_TEST
 
@@ -315,7 +250,7 @@ static const struct {
 
 START_TEST(choose)
 {
-	struct report *report = load(unit_data("reports/finished"));
+	struct report *report = golden_report("finished");
 	const struct view_options options = {
 		.sort = choices[_i].sort,
 		.top = choices[_i].top,
@@ -363,9 +298,8 @@ static const struct {
 
 START_TEST(queried)
 {
-	const char *path = unit_data("reports/finished");
-	struct report *report = load(path);
-	struct report_source *source = open_folder(path, &queries[_i].query);
+	struct report *report = golden_report("finished");
+	struct report_source *source = golden_source("finished", &queries[_i].query);
 	struct error error = {0};
 	struct seen seen = {0};
 
@@ -383,11 +317,8 @@ END_TEST
 /// Choosing by the outermost fields comes to the same as unpacking.
 START_TEST(bytes_fit_as_messages_do)
 {
-	char name[128];
+	struct report_source *source = golden_source(shapes[_i], &queries[0].query);
 	int fitting = 0;
-
-	snprintf(name, sizeof(name), "reports/%s", shapes[_i]);
-	struct report_source *source = open_folder(unit_data(name), &queries[0].query);
 	Condprof__ReportPart part;
 	const uint8_t *data, *frame, *body;
 	size_t size, frame_size, body_size;
@@ -438,7 +369,7 @@ END_TEST
 
 START_TEST(figures)
 {
-	struct report *report = load(unit_data("reports/finished"));
+	struct report *report = golden_report("finished");
 	const struct report_condition *popup = report_condition_by_id(report, 1),
 				      *icon = report_condition_by_id(report, 41),
 				      *restart = report_condition_by_id(report, 3);
@@ -486,7 +417,7 @@ START_TEST(no_regular_files)
 		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
 		ck_assert_int_eq(mkfifo(path, 0600), 0);
 	}
-	struct report *report = load(folder);
+	struct report *report = golden_report(folder);
 	ck_assert_int_eq(report->session.state, CONDPROF__SESSION_STATE__INTERRUPTED);
 	ck_assert_uint_eq(report->n_conditions, 0);
 	report_free(report);
@@ -516,7 +447,7 @@ int main(void)
 	tcase_add_test(test, frames_do_not_believe_lengths);
 	suite_add_tcase(suite, test);
 	test = tcase_create("reports");
-	tcase_add_loop_test(test, golden, 0, ARRAY_SIZE(shapes) * VIEW_KINDS);
+	tcase_add_loop_test(test, printed, 0, ARRAY_SIZE(shapes) * VIEW_KINDS);
 	tcase_add_loop_test(test, choose, 0, ARRAY_SIZE(choices));
 	tcase_add_loop_test(test, queried, 0, ARRAY_SIZE(queries));
 	tcase_add_loop_test(test, bytes_fit_as_messages_do, 0, ARRAY_SIZE(shapes));
