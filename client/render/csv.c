@@ -80,7 +80,8 @@ static void write_cell(struct render *render, FILE *out, struct cell cell)
 {
 	char text[FORMAT_SIZE];
 
-	if (cell.kind == CELL_NULL || cell.kind == CELL_HISTOGRAM || ((cell.kind == CELL_NUMBER || cell.kind == CELL_SHARE) && !isfinite(cell.number)))
+	if (cell.kind == CELL_NULL || cell.kind == CELL_HISTOGRAM ||
+	    ((cell.kind == CELL_NUMBER || cell.kind == CELL_SHARE) && !isfinite(cell.number)))
 		return;
 	if (cell.kind == CELL_MOMENT) {
 		fputs(format_rfc3339(cell.integer, text), out);

@@ -80,6 +80,14 @@ static void write_text(struct render *render, const char *text)
 		render->failed = true;
 }
 
+/// A title between tags.
+static void write_title(FILE *out, const char *before, const char *title, const char *after)
+{
+	fputs(before, out);
+	write_escaped(out, title);
+	fputs(after, out);
+}
+
 static void write_part(struct render *render, const struct page_part *part)
 {
 	fwrite(part->bytes, 1, part->size, render->out);
@@ -97,7 +105,7 @@ static void open_part(struct render *render, const struct group *group)
 {
 	fprintf(render->out, "<section id=\"%s\">\n", group->field.name);
 	if (group->field.title)
-		fprintf(render->out, "<h2>%s</h2>\n", group->field.title);
+		write_title(render->out, "<h2>", group->field.title, "</h2>\n");
 }
 
 static void begin_page(struct render *render, const char *title)

@@ -268,9 +268,10 @@ class Grid {
 		const {text, range} = this.filters, chosen = Object.keys(TABLES[this.name].choose)
 			.filter(name => this.filters[name] !== undefined).map(name => [this.texts(name), this.filters[name]]);
 		const at = this.values.at_ns, rows = [];
+		const fits = i => (!range || (at[i] >= range[0] && at[i] <= range[1])) &&
+			chosen.every(([texts, word]) => texts[i] === word) && (!text || this.searched(i).includes(text));
 		for (let i = 0; i < this.count; i++)
-			if ((!range || (at[i] >= range[0] && at[i] <= range[1])) && chosen.every(([texts, word]) => texts[i] === word) &&
-			    (!text || this.searched(i).includes(text)))
+			if (fits(i))
 				rows.push(i);
 		this.order = Uint32Array.from(rows);
 		this.arrange();
@@ -368,7 +369,8 @@ class Grid {
 	/** Brings the row at this place of the order into view. */
 	reveal(place) {
 		if (this.windowed) {
-			const top = place * this.rowHeight, height = this.box.clientHeight - 40, seen = this.box.scrollTop * this.stretch;
+			const top = place * this.rowHeight, height = this.box.clientHeight - 40; // less the head
+			const seen = this.box.scrollTop * this.stretch;
 			if (top < seen || top > seen + height - this.rowHeight)
 				this.box.scrollTop = Math.max(top - height / 3, 0) / this.stretch;
 			this.fill();
@@ -488,10 +490,10 @@ class Grid {
 		const more = parse(this.markup(i)).querySelector('tr.more');
 		const cells = this.cells(i), list = make('dl', {}), cell = make('td', {colspan: this.columns.length});
 		for (const column of this.columns) {
-			const step = /\bs[1-4]\b/.exec(column.classes);
-			if (!column.title || (!/\bx\b/.test(column.classes) && !step) || cells[column.cell].includes('<svg class="chart"'))
+			const step = /\bs[1-4]\b/.exec(column.classes), aside = /\bx\b/.test(column.classes);
+			if ((!aside && !step) || cells[column.cell].includes('<svg class="chart"'))
 				continue;
-			list.append(make('div', {class: step && !/\bx\b/.test(column.classes) ? step[0] : ''},
+			list.append(make('div', {class: aside ? '' : step[0]},
 				make('dt', {text: column.title}), make('dd', {text: plain(cells[column.cell])})));
 		}
 		cell.append(list);
@@ -513,12 +515,16 @@ class Grid {
 
 // --- histograms ------------------------------------------------------------------------------------------------------
 
-/** A histogram with its axis, at most `room` px wide; `text` is first;zero;overflow;counts, bucket i being (2^(i/8), 2^((i+1)/8)] ns. */
+/**
+ * A histogram with its axis, at most `room` px wide. `text` is first;zero;overflow;counts, bucket i being
+ * (2^(i/8), 2^((i+1)/8)] ns; `marks` are [name, ns].
+ */
 function histogram(text, marks, room) {
 	const [first, zero, overflow, list] = text.split(';');
 	const counts = list ? list.split(',').map(Number) : [], margin = 16;
 	const from = Math.floor((+first - 4) / 8) * 8, to = Math.ceil((+first + counts.length + 4) / 8) * 8;
-	const width = Math.min(Math.max(room, 200), 720), top = marks.length > 0 ? 20 : 4, height = top + 130, base = height - 22, step = (width - 2 * margin) / (to - from);
+	const width = Math.min(Math.max(room, 200), 720), step = (width - 2 * margin) / (to - from);
+	const top = marks.length > 0 ? 20 : 4, height = top + 130, base = height - 22;
 	const highest = Math.max(...counts, +zero, +overflow, 1);
 	const svg = make('svg', {class: 'large', viewBox: `0 0 ${width} ${height}`, width, height, role: 'img'});
 	const x = ns => margin + (8 * Math.log2(Math.max(ns, 1)) - from) * step;
@@ -603,7 +609,8 @@ class Timeline {
 	}
 
 	makeElements() {
-		const button = (text, label, what) => make('button', {type: 'button', 'aria-label': label, title: label, text, onclick: what});
+		const button = (text, label, what) =>
+			make('button', {type: 'button', 'aria-label': label, title: label, text, onclick: what});
 		this.rangeText = make('span', {class: 'range', role: 'status'});
 		const legend = make('span', {class: 'legend'}, make('span', {}, make('i', {class: 'conditions_ns'}), 'checking'),
 			make('span', {}, make('i', {class: 'actions'}), 'acting'));
@@ -668,8 +675,8 @@ class Timeline {
 			}
 		}, {passive: false});
 		canvas.addEventListener('keydown', event => {
-			const keys = {'+': () => this.zoom(.5), '=': () => this.zoom(.5), '-': () => this.zoom(2), '0': () => this.setRange(this.whole),
-				ArrowLeft: () => this.move(-.25), ArrowRight: () => this.move(.25)};
+			const keys = {'+': () => this.zoom(.5), '=': () => this.zoom(.5), '-': () => this.zoom(2),
+				'0': () => this.setRange(this.whole), ArrowLeft: () => this.move(-.25), ArrowRight: () => this.move(.25)};
 			if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey)
 				return;
 			event.preventDefault();
@@ -769,7 +776,8 @@ class Timeline {
 		const {at_ns: at, checking_ns: checking, acting_ns: acting} = this.grid.values;
 		const drawn = this.lanes.map(() => -1), checks = color('conditions'), acts = color('actions');
 		for (const i of this.grid.sort.column.name === 'at_ns' ? this.grid.order : this.grid.order.slice().sort()) {
-			const end = this.x(at[i]), act = this.x(at[i] - (acting[i] || 0)), begin = this.x(at[i] - (acting[i] || 0) - (checking[i] || 0));
+			const end = this.x(at[i]), act = this.x(at[i] - (acting[i] || 0));
+			const begin = this.x(at[i] - (acting[i] || 0) - (checking[i] || 0));
 			if (end < -2 || begin > width + 2)
 				continue;
 			const lane = this.laneOf[i], top = lane * laneHeight + 19;

@@ -341,7 +341,8 @@ def test_on_a_phone():
                             '.map(box => `${box.scrollWidth} ${box.textContent}`)')
         equal(wide, [])
         _browser.click('table[data-name=conditions] tr[data-i="0"]')
-        contains(_browser.run('return document.querySelector("#conditions tr.more").innerText'), 'Checks', '90', 'Average', '29.1 ms')
+        shown = _browser.run('return document.querySelector("#conditions tr.more").innerText')
+        contains(shown, 'Checks', '90', 'Average', '29.1 ms')
     _browser.devtools('Emulation.clearDeviceMetricsOverride')
 
 

@@ -96,14 +96,14 @@ def page_text(*words, **options):
 def check_self_contained(text):
     page = Page(text)
     equal(page.open, [], 'tags left open')
-    assert text.startswith('<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy"')
+    assert text.startswith('<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+                           '<meta http-equiv="Content-Security-Policy"')
     for tag, name, value in page.attributes:
         assert not name.startswith('on') and name not in ('style', 'src', 'srcset', 'action'), f'{tag} {name}={value}'
         if 'href' in name:
             assert value.startswith(('#', 'data:image/svg+xml,')), value
             assert not value.startswith('#') or f'id="{value[1:]}"' in text, f'{value} leads nowhere'
-    policy = dict((name, value) for tag, name, value in page.attributes if tag == 'meta' and name == 'content' for name, value in
-                  [('policy', value)] if 'default-src' in value)['policy']
+    policy = next(value for tag, name, value in page.attributes if (tag, name) == ('meta', 'content') and 'default-src' in value)
     for tag in ('style', 'script'):
         found = re.findall(rf'<{tag}>(.*?)</{tag}>', text, re.S)
         equal(len(found), 1, tag)
@@ -151,7 +151,8 @@ def test_figures_are_those_of_json():
     contains(text, 'Session 12: kiosk login', 'finished, failed: a stop action ended it: gave up', '2026-03-01 12:14:56',
              'The device was suspended 1 time', '5 occurrences are missing', 'Share: of the elapsed time of all checks together')
     first = ' '.join(' '.join(cell) for cell in page.tables['occurrences']['more'][0])
-    contains(re.sub(r'\s+', ' ', first), 'popup fulfilled 8.15 ms confidence 97.0 %', 'counter retries from 0 to 1', 'click x 120 y -4')
+    contains(re.sub(r'\s+', ' ', first), 'popup fulfilled 8.15 ms confidence 97.0 %', 'counter retries from 0 to 1',
+             'click x 120 y -4')
 
 
 def test_never_checked_is_shown_as_a_dash():
@@ -172,8 +173,7 @@ def test_hostile_names_change_nothing_but_text():
             page = check_self_contained(page_text(path))
             equal(page.tags, tame.tags, name)
             equal([(tag, key) for tag, key, _ in page.attributes], [(tag, key) for tag, key, _ in tame.attributes], name)
-            shown = name.translate({ord(letter): escape for letter, escape in (
-                ('\u2028', '\\u2028'), ('\u2029', '\\u2029'), ('\x1b', '\\x1b'), ('\r', '\\r'), ('\n', '\\n'), ('\u202e', '\\u202e'))})
+            shown = name.translate({0x2028: '\\u2028', 0x2029: '\\u2029', 0x202e: '\\u202e', 0x1b: '\\x1b', 13: '\\r', 10: '\\n'})
             equal({text for text, _ in page.column('events', 'name')}, {f'{shown}event {k}'[:len(shown) + 255 - len(name)]
                                                                        for k in range(1, 7)}, name)
 
