@@ -276,7 +276,7 @@ static bool run(struct search *search)
 	for (; map.top < search->positions.bottom; map.top += map.rows) {
 		if (search_stop_asked(search))
 			return false;
-		if (!stage_begin(search, &stages[0], &map))
+		if (!stage_first(search, &stages[0], &map))
 			continue;
 		for (int i = 1; i < n; i++)
 			stage_narrow(search, &stages[i], &map);

@@ -165,7 +165,7 @@ static void trim(const struct search *search, const struct map *map)
 	}
 }
 
-bool stage_begin(struct search *search, struct stage *stage, const struct map *map)
+bool stage_first(struct search *search, struct stage *stage, const struct map *map)
 {
 	const struct pattern_set *set = stage->set;
 	int side = 1 << set->shift, row = map->top >> set->shift;

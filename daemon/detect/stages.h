@@ -39,7 +39,7 @@ struct stage stage_make(const struct search *search, const struct pattern_set *s
 int stage_rows(const struct stage *stage);
 
 /// The first stage: fills the map of the strip. @return whether anything is left
-bool stage_begin(struct search *search, struct stage *stage, const struct map *map);
+bool stage_first(struct search *search, struct stage *stage, const struct map *map);
 
 /// A later stage: takes away from the map what its finer boxes rule out.
 void stage_narrow(struct search *search, struct stage *stage, const struct map *map);
