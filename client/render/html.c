@@ -293,8 +293,11 @@ static void html_values(struct render *render, const struct field *fields, size_
 		begin_page(render, "condprof report");
 		const char *emphasis = emphasis_class(cells[i]);
 
-		fprintf(render->out, "%s<div><dt>%s</dt><dd%s%s%s>", html(render)->list_open ? "" : "<dl>\n",
-			title_of(&fields[i]), *emphasis ? " class=\"" : "", emphasis, *emphasis ? "\"" : "");
+		write_title(render->out, html(render)->list_open ? "<div><dt>" : "<dl>\n<div><dt>",
+			    title_of(&fields[i]), "</dt><dd");
+		if (*emphasis)
+			fprintf(render->out, " class=\"%s\"", emphasis);
+		putc('>', render->out);
 		html(render)->list_open = true;
 		write_cell(render, &fields[i], cells[i], true);
 		fputs("</dd></div>\n", render->out);
@@ -337,8 +340,10 @@ static void write_segment(FILE *out, const struct bar *bar, double x, double wid
 {
 	char duration[FORMAT_SIZE], share[FORMAT_SIZE];
 
-	fprintf(out, "<rect class=\"%s\" x=\"%.6g\" width=\"%.6g\" height=\"1\"><title>%s: %s, ", bar->part,
-		x * STACK_UNITS, width * STACK_UNITS, bar->title, format_duration(bar->ns, false, false, duration));
+	fprintf(out, "<rect class=\"%s\" x=\"%.6g\" width=\"%.6g\" height=\"1\">", bar->part, x * STACK_UNITS,
+		width * STACK_UNITS);
+	write_title(out, "<title>", bar->title, ": ");
+	fprintf(out, "%s, ", format_duration(bar->ns, false, false, duration));
 	write_escaped(out, format_share(width, share));
 	fputs("</title></rect>", out);
 }
@@ -377,9 +382,10 @@ static void write_bars(struct render *render)
 		const struct bar *bar = &self->bars[i];
 		bool shared = bar->known && self->whole_ns > 0;
 
-		fprintf(render->out,
-			"<tr class=\"d%d\"><th scope=\"row\"><i class=\"%s\"></i>%s</th><td class=\"n%s\">",
-			MIN(bar->depth, 3), bar->part, bar->title, bar->known ? "" : " faint");
+		fprintf(render->out, "<tr class=\"d%d\"><th scope=\"row\"><i class=\"%s\"></i>", MIN(bar->depth, 3),
+			bar->part);
+		write_title(render->out, "", bar->title, "</th>");
+		fprintf(render->out, "<td class=\"n%s\">", bar->known ? "" : " faint");
 		write_cell(render, &field, bar->known ? cell_duration(bar->ns) : cell_null(), false);
 		fputs("</td><td class=\"n\">", render->out);
 		write_escaped(render->out, shared ? format_share(share_of_whole(self, bar), share) : "");
@@ -407,7 +413,7 @@ static void html_open(struct render *render, const struct group *group)
 	if (group->layout == LAYOUT_PAGE)
 		open_part(render, group);
 	else if (self->bars_depth == 0 && group->field.title)
-		fprintf(render->out, "<h3>%s</h3>\n", group->field.title);
+		write_title(render->out, "<h3>", group->field.title, "</h3>\n");
 	if (group->layout == LAYOUT_BARS && ++self->bars_depth == 1)
 		self->whole_ns = group->whole_ns;
 }
@@ -461,7 +467,7 @@ static void begin_table(struct render *render, const struct table *table)
 
 	begin_block(render);
 	if (*title_of(&table->field))
-		fprintf(render->out, "<h3>%s</h3>\n", title_of(&table->field));
+		write_title(render->out, "<h3>", title_of(&table->field), "</h3>\n");
 	self->table = table;
 	self->in_noscript = table->stream || table->rows > ROWS_AT_ONCE;
 	fprintf(render->out, "%s<div class=\"scroll\"><table class=\"%s\"", self->in_noscript ? "<noscript>" : "",
@@ -478,7 +484,7 @@ static void begin_table(struct render *render, const struct table *table)
 		write_classes(render->out, field, cell_flag(true), true);
 		if (table->main)
 			fprintf(render->out, " data-c=\"%zu\" data-name=\"%s\"", i, field->name ? field->name : "");
-		fprintf(render->out, ">%s</th>", title_of(field));
+		write_title(render->out, ">", title_of(field), "</th>");
 	}
 	fputs("</tr></thead>\n<tbody>\n", render->out);
 }
@@ -507,7 +513,7 @@ static void nested_row(struct render *render, const struct table *table, const s
 
 		if (!field->title || cells[i].kind == CELL_NULL || (cells[i].kind == CELL_FLAG && word && !*word))
 			continue;
-		fprintf(render->out, "<span>%s%s", field->title, *field->title ? " " : "");
+		write_title(render->out, "<span>", field->title, *field->title ? " " : "");
 		write_cell(render, field, cells[i], false);
 		fputs("</span> ", render->out);
 	}

@@ -204,7 +204,7 @@ START_TEST(html_drawings)
 					   "preserveAspectRatio=\"none\" data-h=\"80;2;0;1,0,4\">"
 					   "<path d=\"M-2 24v-12h1V24M1 24v-6h1V24M3 24v-24h1V24\"/></svg></dd>"));
 	ck_assert_ptr_null(strstr(body, "class=\"stack\"")); // a part is not known: nothing to stack
-	ck_assert_ptr_nonnull(strstr(body, "<td class=\"n faint\">–</td>"));
+	ck_assert_ptr_nonnull(strstr(body, "<i class=\"a\"></i>&lt;a&gt;</th><td class=\"n faint\">–</td>"));
 	ck_assert_ptr_nonnull(strstr(body, "40.0 %</td><td class=\"b\"><svg class=\"bar\" viewBox=\"0 0 100 1\" "
 					   "preserveAspectRatio=\"none\"><rect class=\"part\" width=\"40\""));
 	free(printed.text);
