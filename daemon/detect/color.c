@@ -39,7 +39,7 @@ void detect_color(struct detect_frame *frame, uint32_t rgb, const struct detect_
 	struct rect area;
 
 	*ret = (struct detect_result){0};
-	if (!frame_area(frame, query, &area))
+	if (!frame_has_pixels(frame) || !frame_area(frame, query, &area))
 		return;
 	ret->evaluable = true;
 	if (query->memory && memory_recall(query->memory, frame, &question, area, ret))

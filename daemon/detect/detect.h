@@ -64,11 +64,12 @@ void detect_memory_forget(struct detect_memory *memory);
 
 struct detect_result {
 	bool found;
-	bool evaluable;           ///< false: area not inside the frame, empty, or smaller than the template
-	bool stopped;             ///< the stop flag was seen: nothing else here says anything
-	bool reused;              ///< the result of the last check on this memory: no pixel it looked at has changed
-	bool has_score;           ///< score is known exactly
-	double score;             ///< image: correlation; color: confidence
+	bool evaluable; ///< false: area not inside the frame, empty, or smaller than the template; or no pixels of
+			///< the reserved size were begun with
+	bool stopped;   ///< the stop flag was seen: nothing else here says anything
+	bool reused;    ///< the result of the last check on this memory: no pixel it looked at has changed
+	bool has_score; ///< score is known exactly
+	double score;   ///< image: correlation; color: confidence
 	double colour_difference; ///< image, with has_score, percent
 	int x, y;                 ///< centre, source px; of the found, or with detect_query.best of the best candidate
 	struct rect place;        ///< source px

@@ -188,7 +188,8 @@ void detect_frame_begin(struct detect_frame *frame, struct picture_view view)
 	if (frame->reduced)
 		frame->pixels =
 			(struct picture_view){frame->reduced, frame->width, frame->height, 4 * (ptrdiff_t)frame->width};
-	memset(frame->tiles, 0, (size_t)frame->tiles_across * (size_t)frame->tiles_down);
+	if (frame->memory)
+		memset(frame->tiles, 0, (size_t)frame->tiles_across * (size_t)frame->tiles_down);
 }
 
 void detect_frame_set_clock(struct detect_frame *frame, detect_clock clock)
@@ -204,6 +205,12 @@ static int scale_down(const struct detect_frame *frame, int v)
 static int scale_up(const struct detect_frame *frame, int v)
 {
 	return (int)(((int64_t)v * frame->num + frame->den - 1) / frame->den);
+}
+
+bool frame_has_pixels(const struct detect_frame *frame)
+{
+	return frame->source.pixels && frame->source.width == frame->source_width &&
+	       frame->source.height == frame->source_height;
 }
 
 bool frame_area(const struct detect_frame *frame, const struct detect_query *query, struct rect *ret)

@@ -89,6 +89,9 @@ enum made {
 /// used, what was made now and how long that took. Boxes are those that lie wholly in the frame.
 void frame_need(struct detect_frame *frame, unsigned made, struct rect area, struct detect_result *ret);
 
+/// Whether pixels of the reserved size are there.
+bool frame_has_pixels(const struct detect_frame *frame);
+
 /// The area of a query in reduced px, grown for an exact search. False: not evaluable.
 bool frame_area(const struct detect_frame *frame, const struct detect_query *query, struct rect *ret);
 

@@ -45,7 +45,7 @@ static double colour_at(const struct search *search, const struct candidate *at)
 	struct mean_colour colour;
 
 	// The usual case by far: what is on the screen is what was cut from it.
-	if (at->score == 1 && !t->mask &&
+	if (at->score == 1 && t->pixels && !t->mask &&
 	    colour_same(t->pixels, 4 * (ptrdiff_t)t->width, pixels, frame->stride, t->width, t->height))
 		return 0;
 	colour = colour_mean(pixels, frame->stride, t->width, t->height, t->mask, t->stride, t->hue0);
@@ -165,7 +165,7 @@ void detect_image(struct detect_frame *frame, const struct detect_template *temp
 	struct rect area;
 
 	*ret = (struct detect_result){0};
-	if (!frame_area(frame, query, &area) || !fits(template_, query, &area))
+	if (!frame_has_pixels(frame) || !frame_area(frame, query, &area) || !fits(template_, query, &area))
 		return;
 	ret->evaluable = true;
 	if (query->memory && memory_recall(query->memory, frame, &question, area, ret))

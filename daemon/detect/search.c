@@ -159,17 +159,19 @@ bool search_stop_asked(const struct search *search)
 	return search->query->stop && __atomic_load_n(search->query->stop, __ATOMIC_RELAXED);
 }
 
-#define ROWS_BETWEEN_STOPS 4
+// A large template takes its time at each position.
+#define POSITIONS_BETWEEN_STOPS 16
 
 static bool look_everywhere(struct search *search)
 {
 	const struct rect *p = &search->positions;
 
 	for (int y = p->top; y < p->bottom; y++) {
-		if ((y - p->top) % ROWS_BETWEEN_STOPS == 0 && search_stop_asked(search))
-			return false;
-		for (int x = p->left; x < p->right; x++)
+		for (int x = p->left; x < p->right; x++) {
+			if ((x - p->left) % POSITIONS_BETWEEN_STOPS == 0 && search_stop_asked(search))
+				return false;
 			look_at(search, x, y);
+		}
 	}
 	return true;
 }
@@ -253,14 +255,18 @@ static int choose(struct search *search, struct stage ret[STAGES_MAX])
 	return n;
 }
 
-static void look_at_map(struct search *search, const struct map *map)
+static bool look_at_map(struct search *search, const struct map *map)
 {
 	for (int j = 0; j < map->rows; j++) {
 		const uint64_t *row = map->bits + (size_t)j * (size_t)map->words;
-		for (int word = search->positions.left / 64; word * 64 < search->positions.right; word++)
+		for (int word = search->positions.left / 64; word * 64 < search->positions.right; word++) {
+			if (row[word] && search_stop_asked(search))
+				return false;
 			for (uint64_t left = row[word]; left; left &= left - 1)
 				look_and_climb(search, word * 64 + __builtin_ctzll(left), map->top + j);
+		}
 	}
+	return true;
 }
 
 static bool run(struct search *search)
@@ -280,7 +286,8 @@ static bool run(struct search *search)
 			continue;
 		for (int i = 1; i < n; i++)
 			stage_narrow(search, &stages[i], &map);
-		look_at_map(search, &map);
+		if (!look_at_map(search, &map))
+			return false;
 	}
 	return true;
 }

@@ -86,6 +86,9 @@ static void fill_checkpoints(struct detect_template *t)
 	}
 }
 
+// Templates larger than this are compared by their colours' means alone: four bytes a pixel are not worth it.
+#define PIXELS_KEPT_MAX (1024 * 1024)
+
 // A bar of 0.9 asks for a share of 0.19 at least, one of 0.8 for 0.36, one of 0.6 for 0.64, and each for some more.
 static const double band_shares[BANDS] = {0.22, 0.41, 0.72};
 
@@ -159,6 +162,10 @@ static int prepare(struct detect_template *t, struct picture_view view, bool red
 	if (t->whole.count == (int64_t)t->width * t->height) {
 		free(t->mask);
 		t->mask = NULL;
+	}
+	if (t->whole.count > PIXELS_KEPT_MAX) {
+		free(t->pixels);
+		t->pixels = NULL;
 	}
 	return fill_patterns(t);
 }

@@ -30,7 +30,7 @@ struct detect_template {
 	int width, height;    ///< after reduction
 	uint8_t *gray;        ///< 0 where a pixel does not count
 	uint8_t *mask;        ///< 0xff where it counts; NULL: all do
-	uint8_t *pixels;      ///< BGRA, rows side by side
+	uint8_t *pixels;      ///< BGRA, rows side by side; NULL: not kept
 	ptrdiff_t stride;     ///< of both
 	struct moments whole; ///< of all counted pixels
 	struct checkpoint checkpoints[CHECKPOINTS_MAX];

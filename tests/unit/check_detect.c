@@ -225,6 +225,37 @@ START_TEST(areas_not_evaluable)
 }
 END_TEST
 
+START_TEST(a_frame_of_another_size_is_not_evaluable)
+{
+	struct canvas screen = drawn(SCENE_PHOTO, 3, 80, 60), image = drawn(SCENE_NOISE, 3, 24, 20);
+	struct detect_template *template_ = template_of(canvas_view(&image));
+	struct detect_query query = {.area = {0, 0, 40, 40}, .threshold = 100};
+	struct picture_view smaller = canvas_view(&screen);
+	struct detect_frame *frame;
+	struct detect_result got;
+
+	ck_assert_int_eq(detect_frame_new(&frame), 0);
+	detect_image(frame, template_, &query, &got);
+	ck_assert(!got.evaluable);
+	ck_assert_int_eq(detect_frame_reserve(frame, 80, 60, 0), 0);
+	detect_image(frame, template_, &query, &got);
+	ck_assert(!got.evaluable);
+	smaller.height = 59;
+	detect_frame_begin(frame, smaller);
+	detect_image(frame, template_, &query, &got);
+	ck_assert(!got.evaluable);
+	detect_color(frame, 0, &query, &got);
+	ck_assert(!got.evaluable);
+	detect_frame_begin(frame, canvas_view(&screen));
+	detect_image(frame, template_, &query, &got);
+	ck_assert(got.evaluable);
+	detect_template_free(template_);
+	detect_frame_free(frame);
+	canvas_free(&screen);
+	canvas_free(&image);
+}
+END_TEST
+
 START_TEST(image_wider_than_the_frame)
 {
 	struct picture *screen = load("own_screen_flat.png"), *wide = load("own_wide.png");
@@ -954,6 +985,7 @@ int main(void)
 	tcase_add_test(rules, flat_after_reduction_is_said_so);
 	tcase_add_test(rules, frames_of_no_size_are_refused);
 	tcase_add_test(rules, areas_not_evaluable);
+	tcase_add_test(rules, a_frame_of_another_size_is_not_evaluable);
 	tcase_add_test(rules, image_wider_than_the_frame);
 	tcase_add_test(rules, exact_looks_one_pixel_around);
 	tcase_add_test(rules, ties_go_to_the_first_in_row_order);
