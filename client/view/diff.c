@@ -206,7 +206,7 @@ static struct cell verdict_cell(const struct condition_pair *pair, int64_t min_c
 	if (pair->base->checks < min_checks || pair->new->checks < min_checks)
 		return cell_with(cell_text("too few checks"), EMPHASIS_FAINT);
 	if (!pair->means.exceeds_spread)
-		return cell_text("no more than the spread");
+		return cell_text("within the spread");
 	return pair->means.difference > 0 ? cell_with(cell_text("slower"), EMPHASIS_BAD)
 					  : cell_with(cell_text("faster"), EMPHASIS_GOOD);
 }

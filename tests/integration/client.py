@@ -387,13 +387,16 @@ def test_colour_on_a_terminal_only():
 
 
 def test_nothing_is_wider_than_the_terminal():
-    for shape in ('finished', 'hostile'):
-        for view in ('overview', 'conditions', 'events', 'timeline'):
-            for columns in (60, 80, 100, 200):
-                _, shown = on_terminal('report', REPORTS / shape, '--view', view, columns=columns)
-                for line in plain(shown).splitlines():
-                    width = sum(2 if ord(letter) > 0x2fff else 0 if ord(letter) in (0x301, 0x302) else 1 for letter in line)
-                    assert width <= columns, f'{width} > {columns}: {line!r}'
+    commands = [('report', REPORTS / shape, '--view', view) for shape in ('finished', 'hostile')
+                for view in ('overview', 'conditions', 'events', 'timeline')]
+    commands += [('advise', REPORTS / 'advised'), ('diff', REPORTS / 'hostile', REPORTS / 'hostile'),
+                 ('diff', REPORTS / 'compared-base', REPORTS / 'compared-new', '--fail-if', 'average>+10%')]
+    for command in commands:
+        for columns in (60, 80, 100, 200):
+            _, shown = on_terminal(*command, columns=columns)
+            for line in plain(shown).splitlines():
+                width = sum(2 if ord(letter) > 0x2fff else 0 if ord(letter) in (0x301, 0x302) else 1 for letter in line)
+                assert width <= columns, f'{width} > {columns}: {line!r}'
     _, wide = on_terminal('report', REPORTS / 'finished', '--view', 'conditions', environment={'COLUMNS': '200'})
     contains(wide, 'Max in pass')
     _, narrow = on_terminal('report', REPORTS / 'finished', '--view', 'conditions', columns=70)
