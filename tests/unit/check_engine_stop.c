@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A stop ends every kind of wait, on real clocks and threads, and leaves nothing pressed. The test waits until the
-// engine is in the wait (its progress says so), asks for the end, and joins: were a wait not interrupted, it would last
-// an hour, and the test's time limit would end it.
+// engine is in the wait that is meant (its figures and its progress say so), asks for the end, and joins: were a wait
+// not interrupted, it would last an hour, and the test's time limit would end it.
 #include "daemon/log/log.h"
 #include "tests/support/engine_fakes.h"
 #include "tests/support/unit.h"
@@ -18,8 +18,17 @@ static void *run_processor(void *argument)
 	return NULL;
 }
 
-// Starts it, waits until it waits and `waits_for` (may be NULL) is not 0, stops it.
-static struct session_figures run_and_stop(struct stage *stage, _Atomic int *waits_for)
+// Not just any wait: one pass may have a frame wait before the one that is meant.
+static bool has_been_at(const struct stage *stage, enum time_site site)
+{
+	struct session_figures figures;
+
+	timing_session_figures(stage->timing, &figures);
+	return figures.site_ns[site] > 0;
+}
+
+// Starts it, waits until it waits at `site` (and `pressed`, which may be NULL, is not 0), stops it.
+static struct session_figures run_and_stop(struct stage *stage, enum time_site site, _Atomic int *pressed)
 {
 	struct session_figures figures;
 	pthread_t thread;
@@ -30,7 +39,8 @@ static struct session_figures run_and_stop(struct stage *stage, _Atomic int *wai
 	stage->params.timing = stage->timing;
 	ck_assert_int_eq(processor_new(&stage->params, &stage->processor), 0);
 	ck_assert_int_eq(pthread_create(&thread, NULL, run_processor, stage->processor), 0);
-	while (!atomic_load(&stage->processor->progress.waiting) || (waits_for && !atomic_load(waits_for)))
+	while (!has_been_at(stage, site) || (pressed && !atomic_load(pressed)) ||
+	       !atomic_load(&stage->processor->progress.waiting))
 		sched_yield();
 	ending_request(&stage->ending, CONDPROF__END_REASON__REASON_STOPPED, CONDPROF__SESSION_RESULT__SESSION_OK,
 		       NULL);
@@ -60,7 +70,7 @@ START_TEST(test_limiter)
 	maker_compare(maker, "c", "n", CONDPROF__COMPARISON__EQUAL, 1);
 	stage = stage_new(maker);
 	stage->params.period_ns = HOUR_NS;
-	figures = run_and_stop(stage, NULL);
+	figures = run_and_stop(stage, TIME_LIMITER_WAIT, NULL);
 	ck_assert_int_gt(figures.site_ns[TIME_LIMITER_WAIT], 0); // the part that was waited
 	ck_assert_int_lt(figures.site_ns[TIME_LIMITER_WAIT], HOUR_NS);
 	stage_free(stage);
@@ -76,7 +86,7 @@ START_TEST(test_pause)
 	maker_pause(maker, HOUR_NS);
 	maker_click(maker, 1, 1, 0);
 	stage = stage_new(maker);
-	figures = run_and_stop(stage, NULL);
+	figures = run_and_stop(stage, TIME_PAUSES, NULL);
 	ck_assert_int_gt(figures.site_ns[TIME_PAUSES], 0);
 	ck_assert_str_eq(stage->input.log, "release_all|");
 	ck_assert(stage_message(0)->trigger_event->actions[1]->skipped);
@@ -92,7 +102,7 @@ START_TEST(test_long_press)
 	maker_click(maker, 1, 1, HOUR_NS);
 	maker_click(maker, 2, 2, 0);
 	stage = stage_new(maker);
-	run_and_stop(stage, &stage->input.pressed);
+	run_and_stop(stage, TIME_ACTIONS, &stage->input.pressed);
 	ck_assert_str_eq(stage->input.log, "move 1,1|press|release|release_all|");
 	stage_free(stage);
 }
@@ -109,7 +119,7 @@ START_TEST(test_swipe)
 	maker_point(maker, swipe, 0, 0);
 	maker_point(maker, swipe, 1000, 0);
 	stage = stage_new(maker);
-	run_and_stop(stage, &stage->input.pressed);
+	run_and_stop(stage, TIME_ACTIONS, &stage->input.pressed);
 	length = strlen("release|release_all|");
 	ck_assert_uint_gt(stage->input.used, length);
 	ck_assert_str_eq(stage->input.log + stage->input.used - length, "release|release_all|");
@@ -129,7 +139,7 @@ START_TEST(test_frame_wait)
 	stage = stage_new(maker);
 	stage->screen.blocks = true;
 	stage->params.period_ns = HOUR_NS;
-	figures = run_and_stop(stage, NULL);
+	figures = run_and_stop(stage, TIME_FRAME_WAIT, NULL);
 	ck_assert_int_gt(figures.site_ns[TIME_FRAME_WAIT], 0);
 	ck_assert_int_eq(figures.passes, 0); // it ended in step 2
 	stage_free(stage);
@@ -144,7 +154,7 @@ START_TEST(test_report_room)
 
 	stage->screen.base.live = false;
 	fake_recorder_state()->blocks = true;
-	figures = run_and_stop(stage, NULL);
+	figures = run_and_stop(stage, TIME_REPORT_WAIT, NULL);
 	ck_assert_int_gt(figures.site_ns[TIME_REPORT_WAIT], 0);
 	ck_assert_uint_eq(stage_messages(), 1);
 	stage_free(stage);
