@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// condprof-bench-overhead: the orders of the modes, and running them. An invalid run is noted and made again at once,
+// condprof-bench-overhead: the orders of the modes, and running them. An invalid run is noted and made again first,
 // so that every row of a design is whole.
 #include "config.h"
 
@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #define EXIT_USAGE 2
-#define TRIES 10          // of one run
+#define TRIES 3           // of a run that goes wrong
+#define STOLEN_TRIES 100  // of a run that the host takes time away from, which passes
+#define MOST_PAUSE_S 20   // before the next one of these
 #define CALIBRATION 32    // passes
 #define UNLIMITED_SHARE 4 // an unlimited run is that much shorter: it computes all the time
 #define COST_ROUNDS 31
@@ -106,12 +108,27 @@ static int note_invalid(struct results *results, const struct series *series, si
 	return 0;
 }
 
-static void judge_steal(const struct bench *bench, struct run *run)
+// @return whether the host took too much away from a run that is right otherwise
+static bool stolen(const struct bench *bench, struct run *run)
 {
 	// a tick is what the kernel counts in: one more than allowed may be none
-	if (!run->problem[0] && (double)run->steal_ticks > bench->options.steal * (double)run->ticks + 1)
-		snprintf(run->problem, sizeof(run->problem), "the host took away %.1f %% of the processor time",
-			 100 * run->steal);
+	if (run->problem[0] || (double)run->steal_ticks <= bench->options.steal * (double)run->ticks + 1)
+		return false;
+	snprintf(run->problem, sizeof(run->problem), "the host took away %.1f %% of the processor time",
+		 100 * run->steal);
+	return true;
+}
+
+// @return whether another try is worth it, after a pause for a host that may have other guests just now
+static bool try_again(unsigned int tries, bool was_stolen)
+{
+	struct timespec pause = {.tv_sec = MIN(tries, MOST_PAUSE_S)};
+
+	if (tries >= (was_stolen ? STOLEN_TRIES : TRIES))
+		return false;
+	if (was_stolen)
+		nanosleep(&pause, NULL); // a signal ends it
+	return true;
 }
 
 // @return 0; -EINTR; -EAGAIN: none of the tries was valid
@@ -124,21 +141,23 @@ static int run_until_valid(struct bench *bench, struct series *series, size_t ro
 		.state_dir = bench->state_dir,
 	};
 	struct run *run = &series->runs[row][position];
+	unsigned int tries = 0;
+	bool was_stolen;
 
-	for (int i = 0; i < TRIES; i++) {
-		int r = run_in_process(&bench->work, &order, run);
+	do {
+		int r = signalled ? -EINTR : run_in_process(&bench->work, &order, run);
 
 		if (r < 0)
 			return r;
-		judge_steal(bench, run);
+		was_stolen = stolen(bench, run);
 		say_run(bench, series, row, run);
 		if (!run->problem[0])
 			return 0;
 		if (note_invalid(&bench->results, series, row, position, run) < 0)
 			return -ENOMEM;
-	}
-	fprintf(stderr, "condprof-bench-overhead: a run of mode %c was invalid %d times, last because: %s\n",
-		mode_letters[order.mode], TRIES, run->problem);
+	} while (try_again(++tries, was_stolen));
+	fprintf(stderr, "condprof-bench-overhead: a run of mode %c was invalid %u times, last because: %s\n",
+		mode_letters[order.mode], tries, run->problem);
 	return -EAGAIN;
 }
 

@@ -71,7 +71,7 @@ static void method(const struct results *results, FILE *out)
 	      "finished, no occurrence lost, buckets add up to checks and the parts of the time to all of it, figures "
 	      "as "
 	      "in the engine), and the host took away at most %g %%, and a tick, of the machine's processor time "
-	      "meanwhile (steal, of `/proc/stat`). An invalid one is listed below and made again at once.",
+	      "meanwhile (steal, of `/proc/stat`). An invalid one is listed below and made again before the next one.",
 	      100 * results->steal_bound);
 	prose(out, "- ",
 	      "**Differences** are taken within rows, because the four runs of a row are made one after the other: "
