@@ -374,18 +374,6 @@ def test_kill_9_at_any_moment_leaves_the_state_folder_usable():
                 seen = len(ids)
 
 
-def test_the_units_are_understood():
-    analyze = need_program('systemd-analyze')
-    with folder() as home:
-        text = (SOURCE / 'systemd' / 'condprofd.service.in').read_text().replace('@sbindir@/condprofd', CONDPROFD)
-        assert '@' not in text, text
-        (home / 'condprofd.service').write_text(text)
-        (home / 'condprofd.socket').write_text((SOURCE / 'systemd' / 'condprofd.socket').read_text())
-        result = run_program(analyze, 'verify', '--recursive-errors=yes', '--man=no', home / 'condprofd.service',
-                             home / 'condprofd.socket').ok()
-        equal(result.err, '')
-
-
 # --- the service manager, and what it costs -----------------------------------------------------------------------------
 
 def test_what_the_service_manager_is_told():
