@@ -56,9 +56,14 @@ struct detect_memory;
 
 int detect_memory_new(struct detect_memory **ret);
 struct detect_memory *detect_memory_free(struct detect_memory *memory);
-/// Takes the memory for checks of this area on frames as reserved, and forgets. Call it after detect_frame_reserve()
-/// changed anything; without it nothing is reused. @param area,exact as in the queries to come
-int detect_memory_reserve(struct detect_memory *memory, const struct detect_frame *frame, struct rect area, bool exact);
+/// Gets ready for checks of this area on frames as reserved, and forgets. Call it after detect_frame_reserve() changed
+/// anything; without it nothing is reused.
+/// @param area,exact as in the queries to come
+/// @param budget bytes this may take for a copy of pixels (fewer than 64 KB for a small area, for a large one those
+/// along its edges that fill no tile of the frame); what it took is subtracted. NULL: no limit. Without a copy a
+/// result is reused all the same, but not after a change within 32 px beside the area
+void detect_memory_reserve(struct detect_memory *memory, const struct detect_frame *frame, struct rect area, bool exact,
+			   size_t *budget);
 /// The next check computes.
 void detect_memory_forget(struct detect_memory *memory);
 

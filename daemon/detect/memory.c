@@ -11,11 +11,10 @@
 struct detect_memory {
 	struct detect_question question;
 	struct rect place;     ///< source px compared
-	struct rect tiles;     ///< those of them that are whole tiles; empty: none
+	struct rect tiles;     ///< those of them that are whole tiles, empty: none; or all tiles around them
 	uint64_t reserved_for; ///< frame->generation that `edges` was taken for
-	uint8_t *edges;        ///< own copy of the rest of the place
-	size_t edges_size;
-	uint64_t kept_in; ///< number of the frame the result is of; 0: none
+	uint8_t *edges;        ///< own copy of the rest of the place; NULL: the tiles cover all of it
+	uint64_t kept_in;      ///< number of the frame the result is of; 0: none
 	struct detect_result result;
 	bool has_hint;
 	int hint_x, hint_y;
@@ -66,6 +65,17 @@ static struct rect whole_tiles(const struct detect_frame *frame, const struct re
 	return t;
 }
 
+// The tiles a place has a part in.
+static struct rect covering_tiles(const struct detect_frame *frame, const struct rect *place)
+{
+	return (struct rect){
+		place->left / TILE_WIDTH * TILE_WIDTH,
+		place->top / TILE_HEIGHT * TILE_HEIGHT,
+		MIN(round_up(place->right, TILE_WIDTH), frame->source_width),
+		MIN(round_up(place->bottom, TILE_HEIGHT), frame->source_height),
+	};
+}
+
 // The parts of the place outside its whole tiles. @return how many, up to 4
 static int edges_of(const struct rect *place, const struct rect *tiles, struct rect ret[4])
 {
@@ -104,30 +114,53 @@ static bool same_rect(const struct rect *a, const struct rect *b)
 	return a->left == b->left && a->top == b->top && a->right == b->right && a->bottom == b->bottom;
 }
 
-int detect_memory_reserve(struct detect_memory *memory, const struct detect_frame *frame, struct rect area, bool exact)
+static size_t bytes_of_edges(const struct rect *place, const struct rect *tiles)
+{
+	struct rect edges[4];
+	size_t size = 0;
+
+	for (int i = edges_of(place, tiles, edges); i > 0; i--)
+		size += 4 * (size_t)(edges[i - 1].right - edges[i - 1].left) *
+			(size_t)(edges[i - 1].bottom - edges[i - 1].top);
+	return size;
+}
+
+// A copy of the edges. False: there is no room for one.
+static bool take_edges(struct detect_memory *memory, size_t size, size_t budget)
+{
+	uint8_t *copy = size <= budget ? realloc(memory->edges, MAX(size, 1)) : NULL;
+
+	if (!copy) {
+		free(memory->edges);
+		memory->edges = NULL;
+		return false;
+	}
+	memory->edges = copy;
+	return true;
+}
+
+void detect_memory_reserve(struct detect_memory *memory, const struct detect_frame *frame, struct rect area, bool exact,
+			   size_t *budget)
 {
 	struct detect_query query = {.area = area, .exact = exact};
-	struct rect place, edges[4];
-	size_t size = 0;
-	uint8_t *copy;
+	struct rect place;
+	size_t size;
 
 	detect_memory_forget(memory);
 	memory->reserved_for = 0;
 	if (!frame_area(frame, &query, &place))
-		return 0; // never evaluable: nothing to remember
+		return; // never evaluable: nothing to remember
 	place = to_source(frame, place);
-	memory->tiles = whole_tiles(frame, &place);
-	for (int i = edges_of(&place, &memory->tiles, edges); i > 0; i--)
-		size += 4 * (size_t)(edges[i - 1].right - edges[i - 1].left) *
-			(size_t)(edges[i - 1].bottom - edges[i - 1].top);
-	copy = realloc(memory->edges, MAX(size, 1));
-	if (!copy)
-		return -ENOMEM;
-	memory->edges = copy;
-	memory->edges_size = size;
 	memory->place = place;
+	memory->tiles = whole_tiles(frame, &place);
+	size = bytes_of_edges(&place, &memory->tiles);
+	if (take_edges(memory, size, budget ? *budget : SIZE_MAX)) {
+		if (budget)
+			*budget -= size;
+	} else {
+		memory->tiles = covering_tiles(frame, &place);
+	}
 	memory->reserved_for = frame->generation;
-	return 0;
 }
 
 // ---- comparing ----------------------------------------------------------------------------------------------------

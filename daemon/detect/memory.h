@@ -3,7 +3,8 @@
 ///
 /// Two ways, both by comparing pixels. Tiles that lie wholly in the area are compared once a frame for all conditions,
 /// with a copy of the frame; a tile notes in which frame it last differed. What is left of the area at its edges is
-/// compared with the condition's own copy. A small area is all edge.
+/// compared with the condition's own copy. A small area is all edge. A condition that got no memory for a copy is
+/// compared by all tiles its area has a part in: a change beside the area then makes it compute, too.
 #ifndef CONDPROF_DETECT_MEMORY_H
 #define CONDPROF_DETECT_MEMORY_H
 

@@ -12,7 +12,7 @@ struct picture_detector {
 	const struct scenario *scenario;
 	struct detect_frame *frame;
 	struct detect_template **templates; // a condition; NULL where there is none
-	struct detect_query *queries;       // a condition
+	struct detect_query *queries;       // a condition; with a memory where it is one of the screen
 	int ratio_num, ratio_den;           // of the templates; 0: none made yet
 };
 
@@ -41,6 +41,21 @@ static int make_templates(struct picture_detector *d, int num, int den, struct e
 	return 0;
 }
 
+/// Bytes of pixels that all conditions together may keep of what they looked at; the frame's own copy comes to that.
+#define MEMORY_BUDGET (32U * 1024 * 1024)
+
+static void reserve_memories(struct picture_detector *d)
+{
+	size_t budget = MEMORY_BUDGET;
+
+	for (uint32_t i = 0; i < d->scenario->n_conditions; i++) {
+		struct detect_query *query = &d->queries[i];
+
+		if (query->memory)
+			detect_memory_reserve(query->memory, d->frame, query->area, query->exact, &budget);
+	}
+}
+
 static int resize(struct detector *detector, int width, int height, struct error *error)
 {
 	struct picture_detector *d = (struct picture_detector *)detector;
@@ -56,6 +71,7 @@ static int resize(struct detector *detector, int width, int height, struct error
 		if (condition->kind == CONDITION_IMAGE && condition->search == CONDPROF__SEARCH__SEARCH_SCREEN)
 			d->queries[i].area = (struct rect){0, 0, width, height};
 	}
+	reserve_memories(d);
 	detect_ratio(width, height, d->scenario->quality, &num, &den);
 	if (num == d->ratio_num && den == d->ratio_den)
 		return 0;
@@ -93,6 +109,8 @@ static struct detector *destroy(struct detector *detector)
 
 	for (uint32_t i = 0; d->templates && i < d->scenario->n_conditions; i++)
 		detect_template_free(d->templates[i]);
+	for (uint32_t i = 0; d->queries && i < d->scenario->n_conditions; i++)
+		detect_memory_free(d->queries[i].memory);
 	free(d->templates);
 	free(d->queries);
 	detect_frame_free(d->frame);
@@ -100,7 +118,7 @@ static struct detector *destroy(struct detector *detector)
 	return NULL;
 }
 
-static void fill_queries(struct picture_detector *d, const volatile int *stop)
+static int fill_queries(struct picture_detector *d, const volatile int *stop)
 {
 	for (uint32_t i = 0; i < d->scenario->n_conditions; i++) {
 		const struct condition *condition = &d->scenario->conditions[i];
@@ -112,7 +130,10 @@ static void fill_queries(struct picture_detector *d, const volatile int *stop)
 			.threshold = condition->threshold,
 			.stop = stop,
 		};
+		if (condition->kind < CONDITION_TIMER && detect_memory_new(&d->queries[i].memory) < 0)
+			return -ENOMEM;
 	}
+	return 0;
 }
 
 int detector_new(const struct scenario *scenario, measuring_clock clock, const volatile int *stop,
@@ -127,12 +148,11 @@ int detector_new(const struct scenario *scenario, measuring_clock clock, const v
 	d->scenario = scenario;
 	d->templates = calloc(MAX(scenario->n_conditions, 1U), sizeof(struct detect_template *));
 	d->queries = calloc(MAX(scenario->n_conditions, 1U), sizeof(*d->queries));
-	if (!d->templates || !d->queries || detect_frame_new(&d->frame) < 0) {
+	if (!d->templates || !d->queries || detect_frame_new(&d->frame) < 0 || fill_queries(d, stop) < 0) {
 		destroy(&d->base);
 		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "no memory for the detector");
 	}
 	detect_frame_set_clock(d->frame, clock);
-	fill_queries(d, stop);
 	*ret = &d->base;
 	return 0;
 }

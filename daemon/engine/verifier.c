@@ -101,7 +101,8 @@ static void verify_measured(struct processor *processor, uint32_t condition, int
 	if (timing) {
 		begin = timing_check_begin(timing);
 		outcome->fulfilled = verify_condition(processor, condition, reference_ns, outcome, &result);
-		end = timing_check_end(timing, condition, begin, processor->pass, outcome->fulfilled, false);
+		end = timing_check_end(timing, condition, begin, processor->pass, outcome->fulfilled,
+				       on_screen && result.reused);
 		outcome->duration_ns = end - begin;
 		if (!processor->verification.reached)
 			processor->verification.begin_ns = begin;

@@ -121,9 +121,10 @@ static void add_condition(struct bench *bench, struct picture_view image, struct
 		c->looked_at = (struct rect){area.left - 1, area.top - 1, area.right + 1, area.bottom + 1};
 	if (detect_template_new(image, 1, 1, &c->template_, &error) < 0)
 		return;
-	if (bench->remember && (detect_memory_new(&c->query.memory) < 0 ||
-				detect_memory_reserve(c->query.memory, bench->ours, area, exact) < 0))
+	if (bench->remember && detect_memory_new(&c->query.memory) < 0)
 		abort();
+	if (bench->remember)
+		detect_memory_reserve(c->query.memory, bench->ours, area, exact, NULL);
 #ifdef HAVE_OPENCV
 	c->opencv = opencv_template(bench->theirs, image.pixels, image.width, image.height, image.stride);
 #endif
