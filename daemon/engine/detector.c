@@ -90,17 +90,38 @@ static void begin(struct detector *detector, struct picture_view view)
 	detect_frame_begin(d->frame, view);
 }
 
-static void check(struct detector *detector, uint32_t condition, struct detect_result *ret)
+static void ask(struct picture_detector *d, uint32_t condition, const struct detect_query *query,
+		struct detect_result *ret)
 {
-	struct picture_detector *d = (struct picture_detector *)detector;
 	const struct condition *c = &d->scenario->conditions[condition];
 
 	if (c->kind == CONDITION_IMAGE && !d->templates[condition])
 		*ret = (struct detect_result){0};
 	else if (c->kind == CONDITION_IMAGE)
-		detect_image(d->frame, d->templates[condition], &d->queries[condition], ret);
+		detect_image(d->frame, d->templates[condition], query, ret);
 	else
-		detect_color(d->frame, c->rgb, &d->queries[condition], ret);
+		detect_color(d->frame, c->rgb, query, ret);
+}
+
+static void check(struct detector *detector, uint32_t condition, struct detect_result *ret)
+{
+	struct picture_detector *d = (struct picture_detector *)detector;
+
+	ask(d, condition, &d->queries[condition], ret);
+}
+
+void detector_look(struct detector *detector, uint32_t condition, bool best, double threshold,
+		   struct detect_result *ret)
+{
+	struct picture_detector *d = (struct picture_detector *)detector;
+	struct detect_query query = d->queries[condition];
+
+	query.best = best;
+	query.threshold = threshold;
+	// the searches for other thresholds on one picture must not forget what the condition's own search was for
+	if (!best)
+		query.memory = NULL;
+	ask(d, condition, &query, ret);
 }
 
 static struct detector *destroy(struct detector *detector)

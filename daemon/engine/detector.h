@@ -36,6 +36,11 @@ static inline struct detector *detector_free(struct detector *detector)
 	return detector ? detector->ops->free(detector) : NULL;
 }
 
+/// For people, of detector_new()'s detectors only: checks a screen condition by another threshold than its own, or
+/// looks for the best candidate whatever its score (detect_query.best). @param ret always filled
+void detector_look(struct detector *detector, uint32_t condition, bool best, double threshold,
+		   struct detect_result *ret);
+
 /// Why a check of this condition says "not evaluable" on a frame of this size, as a sentence without a full stop.
 void detector_why_not(const struct condition *condition, int frame_width, int frame_height, char *out, size_t size);
 
