@@ -524,6 +524,22 @@ struct maybe condition_percentile(const struct report_condition *condition, int 
 	return maybe_if(true, ns);
 }
 
+struct last_check condition_last(const struct report_condition *condition)
+{
+	const Condprof__ConditionDetail *detail = condition->detail;
+
+	if (!detail || !condition->measured || condition->checks <= 0 || !detail->has_last_fulfilled)
+		return (struct last_check){0};
+	return (struct last_check){
+		.known = true,
+		.fulfilled = detail->last_fulfilled,
+		.has_confidence = detail->has_last_confidence,
+		.has_value = detail->has_last_value,
+		.confidence = detail->last_confidence,
+		.value = detail->last_value,
+	};
+}
+
 bool condition_match_area(const struct report_condition *condition, struct report_area *ret)
 {
 	const Condprof__ConditionDetail *detail = condition->detail;

@@ -95,6 +95,13 @@ struct report_area {
 };
 /// The area around all places where an image was found. @return false: it was not, or that is not known
 bool condition_match_area(const struct report_condition *condition, struct report_area *ret);
+/// What the last check came to. Without `known`: never checked, or the report does not tell.
+struct last_check {
+	bool known, fulfilled, has_confidence, has_value;
+	double confidence; ///< 0 to 1
+	double value;      ///< the number that was read
+};
+struct last_check condition_last(const struct report_condition *condition);
 /// Of the processing time of passes.
 struct maybe report_pass_mean(const struct report *report);
 struct maybe report_pass_percentile(const struct report *report, int per_mille);

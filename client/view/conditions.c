@@ -49,6 +49,9 @@ enum column {
 	COLUMN_MATCH_Y,
 	COLUMN_MATCH_WIDTH,
 	COLUMN_MATCH_HEIGHT,
+	COLUMN_LAST_FULFILLED,
+	COLUMN_LAST_CONFIDENCE,
+	COLUMN_LAST_VALUE,
 	COLUMNS,
 };
 
@@ -92,6 +95,12 @@ static const struct field columns[COLUMNS] = {
 	[COLUMN_MATCH_Y] = {.name = "match_area.y"},
 	[COLUMN_MATCH_WIDTH] = {.name = "match_area.width"},
 	[COLUMN_MATCH_HEIGHT] = {.name = "match_area.height"},
+	[COLUMN_LAST_FULFILLED] = {.name = "last.fulfilled", .page = "Last check fulfilled", .aside = true},
+	[COLUMN_LAST_CONFIDENCE] = {.name = "last.confidence",
+				    .number = true,
+				    .page = "Last confidence",
+				    .aside = true},
+	[COLUMN_LAST_VALUE] = {.name = "last.value", .number = true, .page = "Last value", .aside = true},
 };
 
 static const Condprof__EventDetail *event_detail(const struct report *report, const struct report_condition *condition)
@@ -152,6 +161,15 @@ static void match_cells(const struct report_condition *condition, char text[AREA
 	cells[COLUMN_MATCH_Y] = cell_if(found, cell_count(area.y));
 	cells[COLUMN_MATCH_WIDTH] = cell_if(found, cell_count(area.width));
 	cells[COLUMN_MATCH_HEIGHT] = cell_if(found, cell_count(area.height));
+}
+
+static void last_cells(const struct report_condition *condition, struct cell *cells)
+{
+	struct last_check last = condition_last(condition);
+
+	cells[COLUMN_LAST_FULFILLED] = cell_if(last.known, cell_flag(last.fulfilled));
+	cells[COLUMN_LAST_CONFIDENCE] = cell_if(last.has_confidence, cell_share(last.confidence));
+	cells[COLUMN_LAST_VALUE] = cell_if(last.has_value, cell_number(last.value));
 }
 
 static const Condprof__Histogram *histogram_of(const struct report_condition *condition)
@@ -230,6 +248,7 @@ static void condition_cells(const struct report *report, const struct report_con
 	timing_cells(condition, cells);
 	detail_cells(condition, cells);
 	match_cells(condition, text, cells);
+	last_cells(condition, cells);
 	cells[COLUMN_DISABLED] = cell_if(event, cell_count(event ? event->disabled : 0));
 	cells[COLUMN_COOLING] = cell_if(event, cell_count(event ? event->cooling_down : 0));
 	cells[COLUMN_ENDED_BEFORE] = cell_if(event, cell_count(event ? event->ended_before : 0));

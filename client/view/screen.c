@@ -121,19 +121,23 @@ enum {
 	COLUMN_ALL_CHECKS,
 	COLUMN_ALL_AVERAGE,
 	COLUMN_MAX,
+	COLUMN_LAST,
+	COLUMN_CONFIDENCE,
 	COLUMNS,
 };
 
 static const struct field columns[COLUMNS] = {
 	[COLUMN_NAME] = {.title = "Condition"},
-	[COLUMN_EVENT] = {.title = "Event", .spare = 4},
+	[COLUMN_EVENT] = {.title = "Event", .spare = 6},
 	[COLUMN_CHECKS] = {.title = "Checks", .number = true, .spare = 1},
 	[COLUMN_AVERAGE] = {.title = "Average", .number = true},
 	[COLUMN_TOTAL] = {.title = "Total", .number = true, .spare = 2},
 	[COLUMN_SHARE] = {.title = "Share", .number = true},
-	[COLUMN_ALL_CHECKS] = {.title = "All checks", .number = true, .spare = 5},
-	[COLUMN_ALL_AVERAGE] = {.title = "All average", .number = true, .spare = 6},
-	[COLUMN_MAX] = {.title = "Max", .number = true, .spare = 3},
+	[COLUMN_ALL_CHECKS] = {.title = "All checks", .number = true, .spare = 7},
+	[COLUMN_ALL_AVERAGE] = {.title = "All average", .number = true, .spare = 8},
+	[COLUMN_MAX] = {.title = "Max", .number = true, .spare = 5},
+	[COLUMN_LAST] = {.title = "Last", .spare = 3},
+	[COLUMN_CONFIDENCE] = {.title = "Confidence", .number = true, .spare = 4},
 };
 
 /// The part of the table that is on the screen.
@@ -156,6 +160,7 @@ static int fill_row(const struct watch_state *state, size_t i, const struct rend
 	const struct report_condition *condition = &state->report->conditions[i];
 	const struct interval_condition *interval = &state->interval.conditions[i],
 					*total = &state->total.conditions[i];
+	struct last_check last = condition_last(condition);
 	const struct cell cells[COLUMNS] = {
 		[COLUMN_NAME] = cell_text(condition->name),
 		[COLUMN_EVENT] = cell_text(
@@ -167,6 +172,8 @@ static int fill_row(const struct watch_state *state, size_t i, const struct rend
 		[COLUMN_ALL_CHECKS] = cell_maybe_count(total->checks),
 		[COLUMN_ALL_AVERAGE] = cell_maybe_duration(total->average_ns),
 		[COLUMN_MAX] = cell_maybe_duration(figure_of(state, i, SCREEN_MAX)),
+		[COLUMN_LAST] = cell_if(last.known, cell_text(last.fulfilled ? "yes" : "no")),
+		[COLUMN_CONFIDENCE] = cell_if(last.has_confidence, cell_share(last.confidence)),
 	};
 
 	for (size_t k = 0; k < COLUMNS; k++) {

@@ -246,6 +246,9 @@ static void write_conditions(struct render *render, const struct watch_state *st
 		{.name = "session.average_ns"},
 		{.name = "session.max_ns"},
 		{.name = "session.share"},
+		{.name = "last.fulfilled"},
+		{.name = "last.confidence"},
+		{.name = "last.value"},
 	};
 	static const struct table conditions = {
 		.field = {.name = "conditions"}, .columns = fields, .n_columns = ARRAY_SIZE(fields)};
@@ -255,6 +258,7 @@ static void write_conditions(struct render *render, const struct watch_state *st
 		const struct report_condition *condition = &state->report->conditions[i];
 		const struct interval_condition *interval = &state->interval.conditions[i],
 						*total = &state->total.conditions[i];
+		struct last_check last = condition_last(condition);
 
 		render_row(render, (struct cell[]){
 					   cell_count(condition->id),
@@ -273,6 +277,9 @@ static void write_conditions(struct render *render, const struct watch_state *st
 					   cell_if(condition->measured && condition->checks > 0,
 						   cell_duration(condition->max_ns)),
 					   cell_if(total->total_ns.known, cell_share(total->share)),
+					   cell_if(last.known, cell_flag(last.fulfilled)),
+					   cell_if(last.has_confidence, cell_share(last.confidence)),
+					   cell_if(last.has_value, cell_number(last.value)),
 				   });
 	}
 	render_table_close(render);

@@ -301,6 +301,12 @@ static void fill_detail(const struct condition_figures *figures, int64_t id, Con
 	d->match_bottom = figures->match_bounds.bottom;
 	d->match_frame_width = figures->match_width;
 	d->match_frame_height = figures->match_height;
+	d->has_last_fulfilled = figures->checks > 0;
+	d->last_fulfilled = figures->last.fulfilled;
+	d->has_last_confidence = figures->checks > 0 && figures->last.has_confidence;
+	d->last_confidence = figures->last.confidence;
+	d->has_last_value = figures->checks > 0 && figures->last.has_value;
+	d->last_value = figures->last.value;
 }
 
 // A copy of the buckets in use only: twenty thousand whole histograms would be 46 MB.
@@ -434,7 +440,7 @@ size_t aggregates_most_bytes(const struct scenario *scenario)
 	// numbers of a message: at most 10 bytes and one or two of tag each. A bucket of 1e9 / 288 checks takes 4
 	// bytes.
 	size_t histogram = 4 * HISTOGRAM_BUCKETS + 48;
-	size_t condition = 6 * 12 + 18 * 12 + 192 + histogram;
+	size_t condition = 6 * 12 + 21 * 12 + 192 + histogram;
 	size_t event = 11 * 12 + 8;
 	size_t names = strlen(scenario->name) + REASON_TEXT_SIZE;
 

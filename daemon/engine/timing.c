@@ -26,17 +26,21 @@ typedef _Atomic int64_t figure;
 // What every check touches is in the first cache line, and one bucket.
 struct condition_slot {
 	_Alignas(CACHE_LINE) _Atomic uint32_t sequence;
+	_Atomic uint32_t last;                              // bits of the last check
 	figure checks, total_ns, min_ns, max_ns, fulfilled; // max_ns: -1 before the first check
 	_Atomic uint64_t squares_low, squares_high; // ns²: the sum of whole numbers, exact however many are added
 
 	figure max_pass, max_begin, reused, reused_ns, shared_ns;
 	figure not_evaluable;
 	_Atomic int frame_width, frame_height;
+	_Atomic double last_confidence, last_value; // where its bits say so
 
 	figure matches;
 	_Atomic int match_width, match_height, match_left, match_top, match_right, match_bottom;
 	figure buckets[HISTOGRAM_SLOTS];
 };
+
+enum { LAST_FULFILLED = 1, LAST_REUSED = 2, LAST_CONFIDENCE = 4, LAST_VALUE = 8 };
 
 static_assert(TIME_ENGINE < 5 && TIME_CONDITIONS < 5, "both beside site and site_since");
 
@@ -257,20 +261,33 @@ static void count_check(struct condition_slot *slot, int64_t begin, int64_t dura
 	ADD(slot->buckets[histogram_slot(duration)], 1);
 }
 
-int64_t timing_check_end(struct timing *timing, uint32_t condition, int64_t begin, int64_t pass, bool fulfilled,
-			 bool reused)
+static void keep_last(struct condition_slot *slot, const struct check_result *result)
+{
+	uint32_t bits = (result->fulfilled ? LAST_FULFILLED : 0U) | (result->reused ? LAST_REUSED : 0U) |
+			(result->has_confidence ? LAST_CONFIDENCE : 0U) | (result->has_value ? LAST_VALUE : 0U);
+
+	WRITE(slot->last, bits);
+	if (result->has_confidence)
+		WRITE(slot->last_confidence, result->confidence);
+	if (result->has_value)
+		WRITE(slot->last_value, result->value);
+}
+
+int64_t timing_check_end(struct timing *timing, uint32_t condition, int64_t begin, int64_t pass,
+			 const struct check_result *result)
 {
 	int64_t end = go_to(timing, TIME_ENGINE);
 	struct condition_slot *slot = &timing->conditions[condition];
 
 	uint32_t sequence = write_begin(&slot->sequence);
 	count_check(slot, begin, end - begin, pass);
-	if (fulfilled)
+	if (result->fulfilled)
 		ADD(slot->fulfilled, 1);
-	if (reused) {
+	if (result->reused) {
 		ADD(slot->reused, 1);
 		ADD(slot->reused_ns, end - begin);
 	}
+	keep_last(slot, result);
 	write_end(&slot->sequence, sequence);
 	return end;
 }
@@ -422,6 +439,20 @@ static void read_histogram(const figure *slots, struct histogram *ret)
 		ret->slots[i] = READ(slots[i]);
 }
 
+static void read_last(const struct condition_slot *slot, struct check_result *ret)
+{
+	uint32_t bits = READ(slot->last);
+
+	*ret = (struct check_result){
+		.fulfilled = bits & LAST_FULFILLED,
+		.reused = bits & LAST_REUSED,
+		.has_confidence = bits & LAST_CONFIDENCE,
+		.has_value = bits & LAST_VALUE,
+		.confidence = READ(slot->last_confidence),
+		.value = READ(slot->last_value),
+	};
+}
+
 static void read_condition(const struct timing *timing, const struct condition_slot *slot,
 			   struct condition_figures *ret)
 {
@@ -436,6 +467,7 @@ static void read_condition(const struct timing *timing, const struct condition_s
 	ret->reused = READ(slot->reused);
 	ret->reused_ns = READ(slot->reused_ns);
 	ret->shared_ns = READ(slot->shared_ns);
+	read_last(slot, &ret->last);
 	ret->not_evaluable = READ(slot->not_evaluable);
 	ret->frame_width = READ(slot->frame_width);
 	ret->frame_height = READ(slot->frame_height);

@@ -51,13 +51,22 @@ void timing_finish(struct timing *timing);
 /// Books what has passed and goes on at `site`. @return what the clock said, ns
 int64_t timing_enter(struct timing *timing, enum time_site site);
 
+/// What a check came to.
+struct check_result {
+	bool fulfilled;
+	bool reused;         ///< nothing it looks at had changed
+	bool has_confidence; ///< a screen condition's, where the check knows it
+	bool has_value;      ///< a number condition's: a number was read
+	double confidence, value;
+};
+
 /// Immediately before a verifier call. @return what the clock said
 int64_t timing_check_begin(struct timing *timing);
 /// Immediately after it returned; goes on at TIME_ENGINE. These two are the only clock reads around a check.
 /// @param begin of timing_check_begin(); pass from 1
 /// @return what the clock said
-int64_t timing_check_end(struct timing *timing, uint32_t condition, int64_t begin, int64_t pass, bool fulfilled,
-			 bool reused);
+int64_t timing_check_end(struct timing *timing, uint32_t condition, int64_t begin, int64_t pass,
+			 const struct check_result *result);
 /// Of an earlier check of this condition, `ns` were preparation that another one now used too.
 void timing_shared(struct timing *timing, uint32_t condition, int64_t ns);
 /// The check just counted could not be evaluated on a frame of this size; the first such size is kept.
@@ -99,6 +108,7 @@ struct condition_figures {
 	double squares_ns2;
 	int64_t reused, reused_ns;
 	int64_t shared_ns;
+	struct check_result last; ///< of the last check; nothing when checks == 0
 	int64_t not_evaluable;
 	int frame_width, frame_height; ///< of the first frame on which it wasn't
 	int64_t short_circuited;       ///< its event was evaluated and decided before it

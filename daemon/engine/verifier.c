@@ -94,6 +94,7 @@ static void verify_measured(struct processor *processor, uint32_t condition, int
 	struct timing *timing = processor->p.timing;
 	bool on_screen = processor->p.scenario->conditions[condition].kind < CONDITION_TIMER;
 	struct detect_result result;
+	struct check_result check = {0};
 	int64_t begin, end;
 
 	outcome->matched = false;
@@ -101,8 +102,12 @@ static void verify_measured(struct processor *processor, uint32_t condition, int
 	if (timing) {
 		begin = timing_check_begin(timing);
 		outcome->fulfilled = verify_condition(processor, condition, reference_ns, outcome, &result);
-		end = timing_check_end(timing, condition, begin, processor->pass, outcome->fulfilled,
-				       on_screen && result.reused);
+		check.fulfilled = outcome->fulfilled;
+		check.reused = on_screen && result.reused;
+		check.has_confidence = outcome->has_score;
+		if (outcome->has_score)
+			check.confidence = outcome->score;
+		end = timing_check_end(timing, condition, begin, processor->pass, &check);
 		outcome->duration_ns = end - begin;
 		if (!processor->verification.reached)
 			processor->verification.begin_ns = begin;

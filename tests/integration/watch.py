@@ -129,6 +129,10 @@ def test_lines_are_flushed_and_the_end_is_said():
     last = json.loads(out.splitlines()[-1])
     equal((last['session']['state'], last['session']['result'], last['session']['reason']['code']), ('finished', 'ok', 'stopped'))
     kept = _daemon.ctl('--json', 'report', number, '--view', 'conditions').json()
+    lasts = {condition['name']: condition['last'] for condition in last['conditions']}
+    equal(lasts['blue'], None)  # never checked
+    for name in ('green', 'red'):  # colours: a check of one always knows how near it was
+        equal((0 <= lasts[name]['confidence'] <= 1, type(lasts[name]['fulfilled'])), (True, bool))
     equal([condition['session']['total_ns'] for condition in last['conditions']],
           [next(row['total_ns'] for row in kept['conditions'] if row['id'] == condition['id']) for condition in last['conditions']])
     equal(last['session']['passes'], kept['session']['passes'])

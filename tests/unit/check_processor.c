@@ -167,6 +167,9 @@ START_TEST(test_matches_are_where_images_were_found)
 	ck_assert_int_eq(figures_of(stage, 1).match_width, 64);
 	ck_assert_int_eq(figures_of(stage, 3).fulfilled, 3);
 	ck_assert_int_eq(figures_of(stage, 4).checks, 3);
+	ck_assert(figures_of(stage, 1).last.has_confidence && !figures_of(stage, 1).last.fulfilled); // not wanted
+	ck_assert(!figures_of(stage, 2).last.has_confidence && !figures_of(stage, 2).last.fulfilled);
+	ck_assert(figures_of(stage, 3).last.fulfilled);
 	for (uint32_t i = 0; i < 5; i++)
 		ck_assert(i == 1 || figures_of(stage, i).matches == 0);
 	stage_free(stage);

@@ -121,12 +121,18 @@ static struct timing *new_timing(const struct maker *maker)
 }
 
 // A check of exactly `ns` on the stepped clock.
-static void check_of(struct timing *timing, uint32_t condition, int64_t ns, int64_t pass, bool fulfilled, bool reused)
+static void check_with(struct timing *timing, uint32_t condition, int64_t ns, int64_t pass,
+		       const struct check_result *result)
 {
 	int64_t begin = timing_check_begin(timing);
 
 	stepped_clock_now_ns += ns - stepped_clock_step_ns;
-	timing_check_end(timing, condition, begin, pass, fulfilled, reused);
+	timing_check_end(timing, condition, begin, pass, result);
+}
+
+static void check_of(struct timing *timing, uint32_t condition, int64_t ns, int64_t pass, bool fulfilled, bool reused)
+{
+	check_with(timing, condition, ns, pass, &(struct check_result){.fulfilled = fulfilled, .reused = reused});
 }
 
 static int64_t histogram_sum(const struct histogram *histogram)
@@ -599,7 +605,8 @@ START_TEST(test_closing_message)
 	for (int64_t pass = 1; pass <= 4; pass++) {
 		timing_pass_begin(timing);
 		timing_event_evaluated(timing, 0);
-		check_of(timing, 0, 100 * pass, pass, false, false);
+		check_with(timing, 0, 100 * pass, pass,
+			   &(struct check_result){.has_confidence = pass != 2, .confidence = 0.25 * (double)pass});
 		timing_pass_end(timing, true);
 	}
 	timing_not_evaluable(timing, 0, 5, 5);
@@ -629,6 +636,8 @@ START_TEST(test_closing_message)
 	ck_assert(detail->match_left == -1 && detail->match_top == 2 && detail->match_right == 33 &&
 		  detail->match_bottom == 44);
 	ck_assert(detail->match_frame_width == 1280 && detail->match_frame_height == 720);
+	ck_assert(detail->has_last_fulfilled && !detail->last_fulfilled && !detail->has_last_value);
+	ck_assert(detail->has_last_confidence && detail->last_confidence == 1);
 	ck_assert_str_eq(detail->not_evaluable_why, "its area [0, 0, 10, 10] is not inside the frame of 5x5 px");
 	ck_assert_int_eq(detail->histogram->first_bucket, (int32_t)histogram_slot(100) - 1);
 	ck_assert_uint_eq(detail->histogram->n_buckets, histogram_slot(400) - histogram_slot(100) + 1);
@@ -639,6 +648,7 @@ START_TEST(test_closing_message)
 	ck_assert_int_eq(detail->short_circuited_count, 4);
 	ck_assert(!detail->has_max_pass && !detail->has_max_at_ns && !detail->not_evaluable_why);
 	ck_assert(detail->match_count == 0 && !detail->has_match_left && !detail->has_match_frame_height);
+	ck_assert(!detail->has_last_fulfilled && !detail->has_last_confidence); // never checked: nothing, not "no"
 	ck_assert_uint_eq(detail->histogram->n_buckets, 0);
 	ck_assert_int_eq(message->condition_profile->conditions[0]->check_count, 0);
 	ck_assert_int_eq(message->condition_profile->conditions[0]->min_duration_ns, 0);
@@ -804,7 +814,12 @@ static void *write_figures(void *argument)
 			int64_t begin = timing_check_begin(writing->timing);
 
 			random = random * 6364136223846793005U + 1442695040888963407U;
-			timing_check_end(writing->timing, condition, begin, pass, random >> 63, false);
+			timing_check_end(writing->timing, condition, begin, pass,
+					 &(struct check_result){.fulfilled = random >> 63,
+								.has_confidence = random >> 63,
+								.confidence = (double)pass,
+								.has_value = true,
+								.value = (double)pass});
 			writing->checks++;
 		}
 		timing_match(writing->timing, 0, (struct rect){-(int)(pass & 0xff), 0, (int)(pass & 0xff), 9}, 64,
@@ -840,6 +855,9 @@ START_TEST(test_snapshots_while_writing)
 			ck_assert_int_le(f.total_ns, f.checks * f.max_ns);
 			ck_assert(f.squares_ns2 >= (double)f.max_ns * (double)f.max_ns * (1 - 1e-12));
 		}
+		ck_assert(f.last.fulfilled == f.last.has_confidence);
+		ck_assert(!f.last.has_confidence || f.last.confidence == f.last.value); // of one check
+		ck_assert_int_eq((int64_t)f.last.value, f.checks);
 		ck_assert_int_eq(f.match_bounds.left, -f.match_bounds.right);
 		ck_assert_int_le(f.match_bounds.right + 1, f.matches > 0 ? 256 : 1);
 		timing_event_figures(writing.timing, 0, &e);

@@ -204,7 +204,7 @@ static double loop_ns(struct timing *timing)
 
 	for (int i = 0; i < 100000; i++) {
 		if (timing)
-			timing_check_end(timing, 0, timing_check_begin(timing), i, false, false);
+			timing_check_end(timing, 0, timing_check_begin(timing), i, &(struct check_result){0});
 		else
 			measuring_clock_monotonic();
 	}
