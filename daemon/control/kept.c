@@ -39,6 +39,8 @@ static void kept_overview(const Condprof__DebugReportOverview *overview, Condpro
 
 void kept_session(const struct store_entry *entry, Condprof__Session *ret)
 {
+	static char damaged[] = REPORT_DAMAGED_TEXT;
+
 	condprof__session__init(ret);
 	ret->has_id = true;
 	ret->id = entry->id;
@@ -58,5 +60,7 @@ void kept_session(const struct store_entry *entry, Condprof__Session *ret)
 	ret->has_state = ret->has_reason = true;
 	ret->state = CONDPROF__SESSION_STATE__INTERRUPTED;
 	ret->reason = CONDPROF__END_REASON__REASON_DAEMON_DIED;
+	if (entry->damaged)
+		ret->reason_text = damaged;
 	ret->has_result = ret->has_ended_unix_ns = false;
 }

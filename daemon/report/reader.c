@@ -136,10 +136,10 @@ static int open_parts(struct report_reader *reader, struct store *store, const s
 	struct part *overview = &reader->parts[CONDPROF__REPORT_PART__PART_OVERVIEW];
 	overview->memory = TAKE_POINTER(state.bytes);
 	overview->end = state.size;
-	bool running = state.running;
+	bool running = state.running, damaged = state.damaged;
 	report_state_free(&state);
 	if (!overview->memory && !running) {
-		r = report_interrupted_overview(reader->fd, reader->id, store->window, &overview->memory, &size);
+		r = report_interrupted_overview(reader->fd, reader->id, damaged, store->window, &overview->memory, &size);
 		if (r < 0)
 			return r;
 		overview->end = size;

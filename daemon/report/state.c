@@ -15,8 +15,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-/// Room for the two fields of an interrupted report behind its overview.
-#define EXTRA_BYTES 32U
+/// Room for the fields of an interrupted report behind its overview.
+#define EXTRA_BYTES 128U
 
 static int unpack(struct report_state *state)
 {
@@ -67,6 +67,23 @@ static void mark_interrupted(struct report_state *state)
 	state->size += wire_put_varint_field(state->bytes + state->size, 52, overview->reason);
 }
 
+/// The session ended, but how is lost: it is not as if the daemon had died.
+static int mark_damaged(struct report_state *state)
+{
+	char *text = strdup(REPORT_DAMAGED_TEXT);
+
+	static_assert(sizeof(REPORT_DAMAGED_TEXT) < EXTRA_BYTES - 32, "it fits behind the overview");
+	if (!text)
+		return -ENOMEM;
+	free(state->overview->reason_text);
+	state->overview->reason_text = text;
+	state->size += wire_put_varint(state->bytes + state->size, 53 << 3 | 2);
+	state->size += wire_put_varint(state->bytes + state->size, strlen(text));
+	memcpy(state->bytes + state->size, text, strlen(text));
+	state->size += strlen(text);
+	return 0;
+}
+
 static int read_overview(int fd, const char *name, uint8_t *window, bool interrupted, struct report_state *state)
 {
 	int r = read_first(fd, name, window, state);
@@ -98,10 +115,15 @@ int report_state_read(int fd, uint8_t *window, struct report_state *ret)
 	if (r < 0 && r != -ENOMEM) {
 		state.running = report_is_running(fd);
 		// It may have been finished between the two looks.
-		if (!state.running && read_overview(fd, FILE_OVERVIEW, window, false, &state) < 0)
-			state.interrupted = true;
-		if (!state.overview)
+		if (!state.running) {
+			r = read_overview(fd, FILE_OVERVIEW, window, false, &state);
+			state.interrupted = r < 0;
+			state.damaged = r < 0 && r != -ENOENT;
+		}
+		if (!state.overview && r != -ENOMEM)
 			r = read_overview(fd, FILE_CHECKPOINT, window, state.interrupted, &state);
+		if (state.overview && state.damaged)
+			r = mark_damaged(&state);
 	}
 	if (r == -ENOMEM) {
 		report_state_free(&state);
@@ -172,8 +194,9 @@ int64_t report_created_ns(int fd)
 	return info.st_mtim.tv_sec * NSEC_PER_SEC + info.st_mtim.tv_nsec;
 }
 
-int report_interrupted_overview(int fd, int64_t id, uint8_t *window, uint8_t **ret, size_t *ret_size)
+int report_interrupted_overview(int fd, int64_t id, bool damaged, uint8_t *window, uint8_t **ret, size_t *ret_size)
 {
+	char text[] = REPORT_DAMAGED_TEXT;
 	CLEANUP_FREE char *name = report_scenario_name(fd, window);
 	Condprof__DebugReportOverview overview = CONDPROF__DEBUG_REPORT_OVERVIEW__INIT;
 
@@ -181,6 +204,7 @@ int report_interrupted_overview(int fd, int64_t id, uint8_t *window, uint8_t **r
 	overview.session_id = id;
 	overview.state = CONDPROF__SESSION_STATE__INTERRUPTED;
 	overview.reason = CONDPROF__END_REASON__REASON_DAEMON_DIED;
+	overview.reason_text = damaged ? text : NULL;
 	overview.scenario_name = name;
 	overview.started_unix_ns = report_created_ns(fd);
 	overview.has_started_unix_ns = overview.started_unix_ns != 0;

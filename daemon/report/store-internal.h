@@ -25,6 +25,7 @@ struct store {
 /// Whether a report is finished, running or interrupted, and its overview.
 struct report_state {
 	bool running, interrupted;
+	bool damaged; ///< interrupted, because its overview.pb cannot be read
 	uint8_t *bytes; ///< one DebugReportOverview, undelimited; NULL: none readable
 	size_t size;
 	Condprof__DebugReportOverview *overview; ///< the same, unpacked
@@ -44,7 +45,7 @@ char *report_scenario_name(int fd, uint8_t *window);
 /// When the session's folder was made; 0: not known.
 int64_t report_created_ns(int fd);
 /// What is known of a session that was interrupted before its first checkpoint, as a packed DebugReportOverview.
-int report_interrupted_overview(int fd, int64_t id, uint8_t *window, uint8_t **ret, size_t *ret_size);
+int report_interrupted_overview(int fd, int64_t id, bool damaged, uint8_t *window, uint8_t **ret, size_t *ret_size);
 
 /// Opens a report's folder. @return the descriptor, or -ENOENT and the like
 int store_open_report(const struct store *store, int64_t id);

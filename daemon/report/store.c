@@ -280,6 +280,7 @@ int store_read_entry(struct store *store, int64_t id, struct store_entry *ret, s
 	entry.overview = TAKE_POINTER(state.overview);
 	entry.running = state.running;
 	entry.interrupted = state.interrupted;
+	entry.damaged = state.damaged;
 	report_state_free(&state);
 	if (!entry.overview || !entry.overview->scenario_name)
 		entry.scenario_name = report_scenario_name(fd, store->window);

@@ -34,12 +34,16 @@ int store_create(struct store *store, int64_t id, const uint8_t *scenario, size_
 /// Gives up a folder whose session never ran: removes it.
 struct report_files *report_files_discard(struct report_files *files);
 
+/// Why a session of which an overview.pb is there counts as interrupted.
+#define REPORT_DAMAGED_TEXT "its overview.pb is damaged, this is its last checkpoint"
+
 /// What is kept of one report. Strings and bytes are the caller's: store_entry_free().
 struct store_entry {
 	int64_t id;
 	Condprof__DebugReportOverview *overview; ///< NULL: none readable (interrupted before its first checkpoint)
 	char *scenario_name;                     ///< from scenario.pb where the overview has none; may be NULL
 	bool interrupted;                        ///< no overview.pb and no lock: overview is of the checkpoint
+	bool damaged;                            ///< interrupted, because its overview.pb cannot be read
 	bool running;                            ///< locked
 	uint64_t bytes;
 	int64_t created_unix_ns; ///< of the folder

@@ -304,6 +304,7 @@ def test_times_of_any_size():
         _browser.drag('.lanes canvas', .5, .51)
         _browser.run('for (let i = 0; i < 20; i++) document.querySelector("[aria-label=Later]").click()')
         contains(_browser.run('return document.querySelector(".range").textContent'), ' to ')
+        until(lambda: ' of ' in page.count('timeline'), 'fewer rows: from then on nothing moves below the pointer')
         _browser.click('.zoom button[aria-label="The whole session"]')
         page.wait_count('timeline', '5')
         page.check_quiet()

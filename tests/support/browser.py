@@ -4,9 +4,11 @@ only. Its profile is a temporary folder; what it asks of the network is recorded
 """
 
 import base64
+import ctypes
 import http.client
 import json
 import re
+import signal
 import subprocess
 
 from condprof_test import PATIENCE, Skip, folder, need_program, until
@@ -15,6 +17,13 @@ ELEMENT = 'element-6066-11e4-a52e-4f735466cecf'  # the key of elements in WebDri
 OPTIONS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
            '--disable-component-update', '--disable-sync', '--disable-default-apps', '--disable-extensions',
            '--disable-dev-shm-usage', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1', '--lang=en']
+
+PR_SET_PDEATHSIG = 1
+
+
+def end_with_parent():
+    """For preexec_fn: chromedriver ends its browser on SIGTERM, also when this test was killed and cannot tell it to."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
 class Browser:
@@ -39,8 +48,9 @@ class Browser:
         log = home / 'driver.log'
         with open(log, 'wb') as out:
             self.driver = subprocess.Popen([self.driver_path, '--port=0'], stdin=subprocess.DEVNULL, stdout=out,
-                                           stderr=subprocess.STDOUT, env={'HOME': str(home), 'PATH': '/usr/bin:/bin',
-                                                                          'LC_ALL': 'C.UTF-8', 'TMPDIR': str(home)})
+                                           stderr=subprocess.STDOUT, preexec_fn=end_with_parent, start_new_session=True,
+                                           env={'HOME': str(home), 'PATH': '/usr/bin:/bin', 'LC_ALL': 'C.UTF-8',
+                                                'TMPDIR': str(home)})
 
         def port():
             assert self.driver.poll() is None, log.read_text()

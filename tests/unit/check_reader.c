@@ -160,11 +160,21 @@ START_TEST(torn)
 		ck_assert(report.overview->has_started_unix_ns == (size < sizeof(OUR_OVERVIEW) - 1));
 		read_report_free(&report);
 	}
-	// a torn overview is none
+	// a torn overview is none; neither is this checkpoint
 	put_file("overview.pb", TIMED_OVERVIEW, sizeof(TIMED_OVERVIEW) - 2);
-	read_report(store, 1, NULL, 1000, &report);
-	ck_assert_int_eq(report.overview->state, CONDPROF__SESSION_STATE__INTERRUPTED);
-	read_report_free(&report);
+	put_file("checkpoint.pb", OUR_OVERVIEW, 5);
+	for (int checkpoint = 0; checkpoint < 2; checkpoint++) { // and that it was there is said, not a death
+		struct store_entry entry;
+
+		read_report(store, 1, NULL, 1000, &report);
+		ck_assert_int_eq(report.overview->state, CONDPROF__SESSION_STATE__INTERRUPTED);
+		ck_assert_str_eq(report.overview->reason_text, REPORT_DAMAGED_TEXT);
+		read_report_free(&report);
+		ck_assert_int_eq(store_read_entry(store, 1, &entry, NULL), 0);
+		ck_assert(entry.interrupted && entry.damaged && !entry.overview == !checkpoint);
+		store_entry_free(&entry);
+		put_file("checkpoint.pb", OUR_OVERVIEW, sizeof(OUR_OVERVIEW) - 1);
+	}
 }
 END_TEST
 
@@ -184,6 +194,7 @@ START_TEST(empty)
 		read_report_free(&report);
 		ck_assert_int_eq(store_read_entry(store, 1, &entry, NULL), 0);
 		ck_assert(entry.interrupted && !entry.overview && !entry.scenario_name);
+		ck_assert(entry.damaged == (i == 1)); // an empty overview.pb
 		store_entry_free(&entry);
 		put_file("overview.pb", "", 0);
 		put_file("checkpoint.pb", "", 0);
