@@ -72,6 +72,9 @@ struct kernels {
 	/// (or a little less), and the root of the sum of rests.
 	void (*norms)(const struct column_sums *columns, int width, int rows, int count, float *ret_norm,
 		      float *ret_rest);
+	/// Adds weight times bytes to sums, which must fit.
+	void (*weigh)(const uint8_t *bytes, uint32_t weight, uint32_t *sums, int count);
+	void (*weigh_small)(const uint8_t *bytes, uint16_t weight, uint16_t *sums, int count);
 	/// Sums of 2x2 bytes: ret[i] of bytes 2i and 2i + 1 of both rows.
 	void (*halve_bytes)(const uint8_t *upper, const uint8_t *lower, uint16_t *ret_sums, int count);
 	/// The same of sums; results below 65536.

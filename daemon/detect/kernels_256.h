@@ -5,6 +5,8 @@
 //   bits NAME, SET          of the resulting set
 #include <immintrin.h>
 
+#include "daemon/detect/kernels_generic.h"
+
 #define INLINE TARGET __attribute__((always_inline)) static inline
 
 // 8 pixels: 3735 B + 9798 R and 19235 G + 16384 are one multiply-add each.
@@ -398,6 +400,8 @@ const struct kernels SET = {
 	.scan = scan,
 	.add_boxes = add_boxes,
 	.norms = norms,
+	.weigh = weigh,
+	.weigh_small = weigh_small,
 	.halve_bytes = halve_bytes,
 	.halve_sums = halve_sums,
 	.means_of = means_of,

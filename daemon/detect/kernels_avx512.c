@@ -8,6 +8,8 @@
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 #define INLINE TARGET __attribute__((always_inline)) static inline
 
+#include "daemon/detect/kernels_generic.h"
+
 // 16 pixels: 3735 B + 9798 R and 19235 G + 16384 are one multiply-add each.
 INLINE __m512i gray16(const uint8_t *bgra)
 {
@@ -401,6 +403,8 @@ const struct kernels kernels_avx512 = {
 	.scan = scan,
 	.add_boxes = add_boxes,
 	.norms = norms,
+	.weigh = weigh,
+	.weigh_small = weigh_small,
 	.halve_bytes = halve_bytes,
 	.halve_sums = halve_sums,
 	.means_of = means_of,

@@ -8,6 +8,8 @@
 #define TARGET __attribute__((target("arch=armv8.2-a+dotprod")))
 #define INLINE TARGET __attribute__((always_inline)) static inline
 
+#include "daemon/detect/kernels_generic.h"
+
 INLINE uint16x8_t gray8(uint8x8_t b, uint8x8_t g, uint8x8_t r)
 {
 	uint16x8_t bw = vmovl_u8(b), gw = vmovl_u8(g), rw = vmovl_u8(r);
@@ -323,6 +325,8 @@ const struct kernels kernels_neon = {
 	.scan = scan,
 	.add_boxes = add_boxes,
 	.norms = norms,
+	.weigh = weigh,
+	.weigh_small = weigh_small,
 	.halve_bytes = halve_bytes,
 	.halve_sums = halve_sums,
 	.means_of = means_of,

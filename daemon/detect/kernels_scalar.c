@@ -6,6 +6,9 @@
 
 #include "proto/base.h"
 
+#define TARGET
+#include "daemon/detect/kernels_generic.h"
+
 static void gray_row(const uint8_t *bgra, uint8_t *ret_gray, int width)
 {
 	for (int x = 0; x < width; x++, bgra += 4)
@@ -197,6 +200,8 @@ const struct kernels kernels_scalar = {
 	.scan = scan,
 	.add_boxes = add_boxes,
 	.norms = norms,
+	.weigh = weigh,
+	.weigh_small = weigh_small,
 	.halve_bytes = halve_bytes,
 	.halve_sums = halve_sums,
 	.means_of = means_of,

@@ -4,11 +4,15 @@
 
 #include <string.h>
 
+#include "daemon/detect/kernels.h"
+
 /// The four channels of a pixel.
 typedef uint32_t channels32 __attribute__((vector_size(16)));
 
-/// Up to this the weights of a result pixel and its channels fit 32 bits: 4096² * 255.
-#define DEN_SMALL 4096
+/// Up to this, sums of a column fit 16 bits (255 * 255) and those of a pixel 32.
+#define DEN_SMALL 255
+/// Up to this, sums of a pixel fit 32 bits: 4096² * 255.
+#define DEN_MIDDLE 4096
 
 struct span reduce_span(int result, int side, int num, int den)
 {
@@ -37,26 +41,6 @@ int reduce_side(int side, int num, int den)
 	return (int)MAX(reduced, 1);
 }
 
-// Adds source bytes to sums, in blocks that compilers make vectors of.
-static void add_bytes(const uint8_t *bytes, uint32_t weight, uint32_t *sums, int count)
-{
-	int i = 0;
-
-	for (; i + 16 <= count; i += 16)
-		for (int j = 0; j < 16; j++)
-			sums[i + j] += weight * bytes[i + j];
-	for (; i < count; i++)
-		sums[i] += weight * bytes[i];
-}
-
-static channels32 load(const uint32_t *sums)
-{
-	channels32 c;
-
-	memcpy(&c, sums, sizeof(c));
-	return c;
-}
-
 // Rounded division without dividing: half a unit keeps the product away from whole numbers by more than it is off.
 static uint8_t quotient(double sum, double half, double reciprocal)
 {
@@ -72,8 +56,40 @@ static void write_pixel(const uint64_t sums[4], uint64_t total, uint8_t *ret)
 	ret[3] = 255;
 }
 
-// One result pixel from sums that begin at source column `first`.
-static void average_small(const struct span *span, const uint32_t *sums, uint64_t total, uint8_t *ret)
+static channels32 load_small(const uint16_t *sums)
+{
+	uint16_t four[4];
+
+	memcpy(four, sums, sizeof(four));
+	return (channels32){four[0], four[1], four[2], four[3]};
+}
+
+static channels32 load(const uint32_t *sums)
+{
+	channels32 c;
+
+	memcpy(&c, sums, sizeof(c));
+	return c;
+}
+
+static void write_channels(channels32 sum, uint64_t total, uint8_t *ret)
+{
+	write_pixel((uint64_t[]){sum[0], sum[1], sum[2], 0}, total, ret);
+}
+
+// One result pixel from sums that begin at its first source column. Three ways, by how large sums may become.
+static void average_small(const struct span *span, const uint16_t *sums, uint64_t total, uint8_t *ret)
+{
+	channels32 sum = load_small(sums) * span->head;
+
+	for (int i = span->first + 1; i < span->last; i++)
+		sum += load_small(sums += 4) * span->body;
+	if (span->last > span->first)
+		sum += load_small(sums + 4) * span->tail;
+	write_channels(sum, total, ret);
+}
+
+static void average(const struct span *span, const uint32_t *sums, uint64_t total, uint8_t *ret)
 {
 	channels32 sum = load(sums) * span->head;
 
@@ -81,7 +97,7 @@ static void average_small(const struct span *span, const uint32_t *sums, uint64_
 		sum += load(sums += 4) * span->body;
 	if (span->last > span->first)
 		sum += load(sums + 4) * span->tail;
-	write_pixel((uint64_t[]){sum[0], sum[1], sum[2], 0}, total, ret);
+	write_channels(sum, total, ret);
 }
 
 static void average_large(const struct span *span, const uint32_t *sums, uint64_t total, uint8_t *ret)
@@ -94,6 +110,21 @@ static void average_large(const struct span *span, const uint32_t *sums, uint64_
 	write_pixel(sum, total, ret);
 }
 
+// Sums over the source rows of a result row, from source column `first` on.
+static void add_rows(const struct reduction *r, struct picture_view source, const struct span *rows, int first,
+		     int count)
+{
+	for (int i = rows->first; i <= rows->last; i++) {
+		const uint8_t *bytes = source.pixels + i * source.stride + 4 * (ptrdiff_t)first;
+		uint32_t weight = span_weight(rows, i);
+
+		if (r->den <= DEN_SMALL)
+			kernels()->weigh_small(bytes, (uint16_t)weight, (uint16_t *)(void *)r->row, count);
+		else
+			kernels()->weigh(bytes, weight, r->row, count);
+	}
+}
+
 void reduce_part(const struct reduction *reduction, struct picture_view source, struct rect part, uint8_t *ret,
 		 ptrdiff_t ret_stride)
 {
@@ -104,18 +135,19 @@ void reduce_part(const struct reduction *reduction, struct picture_view source, 
 		struct span rows = reduce_span(y, source.height, reduction->num, reduction->den);
 
 		memset(reduction->row, 0, (size_t)count * sizeof(*reduction->row));
-		for (int i = rows.first; i <= rows.last; i++)
-			add_bytes(source.pixels + i * source.stride + 4 * (ptrdiff_t)first, span_weight(&rows, i),
-				  reduction->row, count);
+		add_rows(reduction, source, &rows, first, count);
 		for (int x = part.left; x < part.right; x++) {
-			const uint32_t *sums = reduction->row + 4 * (ptrdiff_t)(columns[x].first - first);
+			ptrdiff_t at = 4 * (ptrdiff_t)(columns[x].first - first);
 			uint64_t total = (uint64_t)rows.total * columns[x].total;
 			uint8_t *pixel = ret + y * ret_stride + 4 * (ptrdiff_t)x;
 
 			if (reduction->den <= DEN_SMALL)
-				average_small(&columns[x], sums, total, pixel);
+				average_small(&columns[x], (const uint16_t *)(const void *)reduction->row + at, total,
+					      pixel);
+			else if (reduction->den <= DEN_MIDDLE)
+				average(&columns[x], reduction->row + at, total, pixel);
 			else
-				average_large(&columns[x], sums, total, pixel);
+				average_large(&columns[x], reduction->row + at, total, pixel);
 		}
 	}
 }
