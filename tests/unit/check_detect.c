@@ -10,6 +10,7 @@
 
 #include "daemon/detect/colour.h"
 #include "daemon/detect/detect.h"
+#include "daemon/detect/frame.h"
 #include "daemon/detect/kernels.h"
 #include "daemon/detect/reduce.h"
 #include "tests/support/scenes.h"
@@ -545,6 +546,39 @@ START_TEST(reduction_is_area_averaging)
 }
 END_TEST
 
+// Ratios of large numerators and denominators take other ways than those of small ones; every set of kernels each.
+START_TEST(reduction_at_any_ratio)
+{
+	static const int cases[][3] = {{1920, 30, 1200}, {300, 8, 255}, {255, 9, 254},   {256, 9, 255},  {257, 5, 256},
+				       {4095, 3, 4093},  {4096, 3, 17}, {4097, 3, 4096}, {8191, 2, 4093}};
+	const struct kernels *sets[8];
+	size_t n_sets = kernels_available(sets, ARRAY_SIZE(sets));
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct canvas source = canvas_new(cases[i][0], cases[i][1], 1);
+		struct detect_frame *frame;
+		struct detect_result got;
+		int num, den;
+		scene_draw(i % 2 ? SCENE_NOISE : SCENE_CHECKERBOARD, i, &source);
+		detect_ratio(source.width, source.height, cases[i][2], &num, &den);
+		CLEANUP_FREE uint8_t *wanted = NULL;
+		struct picture_view view = textbook_reduce(canvas_view(&source), num, den, &wanted);
+		for (size_t s = 0; s < n_sets; s++) {
+			kernels_use(sets[s]);
+			frame = frame_of(canvas_view(&source), cases[i][2]);
+			struct detect_query all = {.area = {0, 0, source.width, source.height}};
+			detect_color(frame, 0, &all, &got);
+			ck_assert(got.evaluable && got.prepared & 1U << DETECT_REDUCED);
+			ck_assert_int_eq(frame->width, view.width);
+			ck_assert_mem_eq(frame->reduced, wanted, 4 * (size_t)view.width * (size_t)view.height);
+			detect_frame_free(frame);
+		}
+		kernels_use(NULL);
+		canvas_free(&source);
+	}
+}
+END_TEST
+
 START_TEST(a_reduced_template_counts_what_is_half_opaque)
 {
 	struct canvas source = drawn(SCENE_NOISE, 9, 6, 4);
@@ -998,6 +1032,7 @@ int main(void)
 	tcase_add_test(rules, alpha_of_the_frame_is_ignored);
 	tcase_add_test(rules, ratios);
 	tcase_add_test(rules, reduction_is_area_averaging);
+	tcase_add_test(rules, reduction_at_any_ratio);
 	tcase_add_test(rules, a_reduced_template_counts_what_is_half_opaque);
 	tcase_add_test(rules, reduced_searches_as_the_textbook);
 	tcase_add_test(rules, whole_frame_template_at_any_quality);

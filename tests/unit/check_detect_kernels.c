@@ -335,6 +335,37 @@ START_TEST(a_flat_row_has_no_norm)
 }
 END_TEST
 
+START_TEST(weighing)
+{
+	uint8_t bytes[LENGTH];
+	uint16_t small[LENGTH], small_before[LENGTH];
+	uint32_t sums[LENGTH], before[LENGTH];
+	struct dice dice = {11};
+
+	for (int i = 0; i < 300; i++) {
+		int count = dice_between(&dice, 0, LENGTH - 1), offset = dice_between(&dice, 0, LENGTH - 1 - count);
+		uint32_t weight = (uint32_t)dice_between(&dice, 0, 1 << 20);
+		uint16_t small_weight = (uint16_t)dice_between(&dice, 0, 128);
+		random_bytes(&dice, bytes, sizeof(bytes));
+		for (int x = 0; x < LENGTH; x++) {
+			before[x] = (uint32_t)dice_between(&dice, 0, 1 << 30);
+			small_before[x] = (uint16_t)dice_between(&dice, 0, 128 * 255 - 1);
+		}
+		for (size_t s = 0; s < n_sets; s++) {
+			memcpy(sums, before, sizeof(sums));
+			memcpy(small, small_before, sizeof(small));
+			sets[s]->weigh(bytes + offset, weight, sums, count);
+			sets[s]->weigh_small(bytes + offset, small_weight, small, count);
+			for (int x = 0; x < LENGTH; x++) {
+				unsigned byte = x < count ? bytes[offset + x] : 0;
+				ck_assert_uint_eq(sums[x], before[x] + weight * byte);
+				ck_assert_uint_eq(small[x], small_before[x] + small_weight * byte);
+			}
+		}
+	}
+}
+END_TEST
+
 START_TEST(one_can_be_chosen)
 {
 	ck_assert_ptr_eq(kernels(), sets[0]);
@@ -361,6 +392,7 @@ int main(void)
 	tcase_add_test(tcase, norms);
 	tcase_add_test(tcase, taking_away_what_was_added);
 	tcase_add_test(tcase, a_flat_row_has_no_norm);
+	tcase_add_test(tcase, weighing);
 	tcase_add_test(tcase, one_can_be_chosen);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
