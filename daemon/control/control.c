@@ -6,6 +6,7 @@
 #include "daemon/control/control.h"
 
 #include "daemon/control/listener.h"
+#include "daemon/control/looks.h"
 #include "daemon/control/sessions.h"
 #include "daemon/report/store.h"
 #include "daemon/report/writer.h"
@@ -108,6 +109,7 @@ static void stop(struct control_life *life, const char *signal_name)
 	notify_status("stopping %u session%s", count, count == 1 ? "" : "s");
 	control->listener = listener_free(control->listener);
 	sessions_stop_all(control->sessions, CONDPROF__END_REASON__REASON_DAEMON_STOPPED);
+	looks_stop_all(control->looks);
 	drain(life);
 }
 
@@ -249,7 +251,8 @@ static int begin_look_back(struct control *control)
 
 bool control_busy(const struct control *control)
 {
-	return (control->worker && worker_busy(control->worker)) || (control->decoder && worker_busy(control->decoder));
+	return (control->worker && worker_busy(control->worker)) ||
+	       (control->decoder && worker_busy(control->decoder)) || (control->looks && looks_busy(control->looks));
 }
 
 /// For people who debug: what this daemon is busy with.
@@ -361,6 +364,8 @@ static int start_threads(struct control_life *life)
 		r = worker_start(control->mailbox, "decoder", &control->decoder);
 	if (!r)
 		r = sessions_new(control, &control->sessions);
+	if (!r)
+		r = looks_new(control, &control->looks);
 	return r < 0 ? r : start_life(life);
 }
 
@@ -418,6 +423,7 @@ static void finish_work(struct control *control)
 		sessions_stop_all(control->sessions, CONDPROF__END_REASON__REASON_DAEMON_STOPPED);
 	while (control_busy(control) || (control->sessions && sessions_count(control->sessions)))
 		mailbox_wait(control->mailbox);
+	control->looks = looks_free(control->looks);
 	control->decoder = worker_stop(control->decoder);
 	control->worker = worker_stop(control->worker);
 	control->mailbox = mailbox_free(control->mailbox);

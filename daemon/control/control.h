@@ -9,6 +9,7 @@
 #include "daemon/system/configuration.h"
 
 struct listener;
+struct looks;
 struct sessions;
 struct store;
 struct writer;
@@ -24,6 +25,7 @@ struct control {
 	struct store *store;
 	struct writer *writer;
 	struct sessions *sessions;
+	struct looks *looks; ///< at screens, for people
 	struct listener *listener;
 
 	LIST_HEAD(, connection) connections;

@@ -20,8 +20,9 @@ static const struct dispatch_row rows[] = {
 	[ROW(REPORT)] = {"report", ACCESS_OBSERVE, handle_report},
 	[ROW(DELETE)] = {"delete", ACCESS_CONTROL, handle_delete},
 	[ROW(EMIT)] = {"emit", ACCESS_CONTROL, handle_emit},
+	[ROW(CAPTURE)] = {"capture", ACCESS_CONTROL, handle_capture},
 };
-static_assert(ARRAY_SIZE(rows) == ROW(EMIT) + 1, "a row for every request");
+static_assert(ARRAY_SIZE(rows) == ROW(CAPTURE) + 1, "a row for every request");
 
 const struct dispatch_row *dispatch_find(Condprof__Request__BodyCase body)
 {

@@ -14,6 +14,8 @@ HANDLER(handle_hello);
 // handlers_scenario.c
 HANDLER(handle_begin);
 HANDLER(handle_chunk);
+// handlers_look.c
+HANDLER(handle_capture);
 // handlers_session.c
 HANDLER(handle_stop);
 HANDLER(handle_status);

@@ -4,6 +4,7 @@
 
 #include "daemon/control/handlers.h"
 
+#include "daemon/control/looks.h"
 #include "daemon/control/sessions.h"
 #include "daemon/control/upload.h"
 #include "proto/limits.h"
@@ -17,7 +18,7 @@ struct decoding {
 	struct job job;
 	struct control *control;
 	struct upload *upload;
-	struct scenario *scenario; ///< only of a START that may go on
+	struct scenario *scenario; ///< only of a START or TRY that may go on
 	uint32_t events, conditions, actions;
 	struct scenario_problems problems;
 	int result;
@@ -32,8 +33,9 @@ static void run_decoding(struct job *job)
 	struct upload *upload = decoding->upload;
 	struct scenario *scenario = NULL;
 
-	decoding->result = scenario_decode(upload->data, upload->size, &scenario, &decoding->problems);
-	if (!decoding->result && upload->kind == CONDPROF__UPLOAD__START) {
+	decoding->result = scenario_decode(upload->data, upload->size - upload->trial.picture_bytes, &scenario,
+					   &decoding->problems);
+	if (!decoding->result && upload->kind != CONDPROF__UPLOAD__CHECK) {
 		decoding->scenario = scenario;
 		return;
 	}
@@ -104,6 +106,11 @@ static void decoded(struct job *job)
 	struct decoding *decoding = CONTAINER_OF(job, struct decoding, job);
 	struct upload *upload = decoding->upload;
 
+	if (decoding->scenario && upload->kind == CONDPROF__UPLOAD__TRY) {
+		looks_try(decoding->control->looks, upload, decoding->scenario);
+		free(decoding);
+		return;
+	}
 	if (decoding->scenario) {
 		sessions_begin(decoding->control->sessions, upload, decoding->scenario);
 		free(decoding);
@@ -144,18 +151,26 @@ static void complete(struct control *control, struct upload_slot *slot)
 	worker_submit(control->decoder, &decoding->job);
 }
 
+static int admit(struct control *control, Condprof__Upload kind, struct error *error)
+{
+	switch (kind) {
+	case CONDPROF__UPLOAD__START:
+		return sessions_admit(control->sessions, error);
+	case CONDPROF__UPLOAD__TRY:
+		return looks_admit(control->looks, error);
+	case CONDPROF__UPLOAD__CHECK:
+		return 0;
+	default:
+		return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
+				 "this daemon does not know that kind of upload");
+	}
+}
+
 static int begin(struct control *control, struct exchange *exchange, const Condprof__Begin *message,
 		 struct upload_slot *slot, struct error *error)
 {
-	int r;
+	int r = admit(control, message->has_upload ? message->upload : CONDPROF__UPLOAD__START, error);
 
-	if (message->has_upload && message->upload != CONDPROF__UPLOAD__START &&
-	    message->upload != CONDPROF__UPLOAD__CHECK)
-		return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
-				 "this daemon does not know that kind of upload");
-	r = message->has_upload && message->upload == CONDPROF__UPLOAD__CHECK
-		    ? 0
-		    : sessions_admit(control->sessions, error);
 	return r < 0 ? r : upload_new(control, exchange, message, &slot->upload, error);
 }
 

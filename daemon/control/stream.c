@@ -24,9 +24,16 @@ static void run_close(struct job *job)
 	stream->close(stream);
 }
 
+static void stream_free(struct stream *stream)
+{
+	if (stream->ended)
+		stream->ended(stream);
+	free(stream);
+}
+
 static void closed(struct job *job)
 {
-	free(CONTAINER_OF(job, struct stream, job));
+	stream_free(CONTAINER_OF(job, struct stream, job));
 }
 
 void stream_step(struct stream *stream)
@@ -42,6 +49,8 @@ static void on_gone(struct exchange *exchange)
 	struct stream *stream = exchange->context;
 
 	stream->exchange = NULL;
+	if (stream->gone)
+		stream->gone(stream);
 	if (!stream->in_flight)
 		stream_end(stream);
 }
@@ -73,7 +82,7 @@ void stream_end(struct stream *stream)
 {
 	stream->exchange = NULL;
 	if (!stream->close) {
-		free(stream);
+		stream_free(stream);
 		return;
 	}
 	stream->job.run = run_close;

@@ -19,6 +19,9 @@ struct stream {
 	void (*stepped)(struct stream *stream); ///< on the loop's thread: sends, then stream_next() or stream_end().
 						///< Also called when the client is gone: then only stream_end() is left
 	void (*close)(struct stream *stream);   ///< on the worker, before the struct is freed. May be NULL
+	void (*gone)(struct stream *stream);    ///< on the loop's thread: the client is gone, a step in flight may end
+						///< early. May be NULL
+	void (*ended)(struct stream *stream);   ///< on the loop's thread, last before the struct is freed. May be NULL
 };
 
 /// Takes the exchange over and makes the first step, now or when a long one's turn comes.

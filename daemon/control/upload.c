@@ -73,14 +73,29 @@ static int copy_options(const Condprof__StartOptions *from, struct start_options
 	return r < 0 ? r : copy_rate(from, to, error);
 }
 
+static int copy_trial(const Condprof__Begin *begin, struct trial_options *to, struct error *error)
+{
+	const Condprof__TrialOptions *from = begin->trial;
+
+	if (!from)
+		return 0;
+	if (from->has_picture_bytes && from->picture_bytes >= begin->size)
+		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
+				 "the picture has as many bytes as the whole upload: nothing is left for a scenario");
+	to->picture_bytes = from->has_picture_bytes ? from->picture_bytes : 0;
+	to->with_picture = from->has_with_picture && from->with_picture;
+	to->measure = from->has_measure && from->measure;
+	return copy_uri("screen", from->screen, &to->screen, error);
+}
+
 static int check_size(const struct control *control, const Condprof__Begin *begin, struct error *error)
 {
 	if (!begin->has_size || !begin->size)
 		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL, "Begin says no size, or 0");
 	if (begin->size > SCENARIO_MAX_BYTES)
 		return error_set(error, CONDPROF__CODE__TOO_LARGE, EMSGSIZE,
-				 "a scenario with its images may have %u MiB at the most; use smaller images",
-				 MIB(SCENARIO_MAX_BYTES));
+				 "a scenario with its images%s may have %u MiB at the most; use smaller images",
+				 begin->trial ? " and the picture to look at" : "", MIB(SCENARIO_MAX_BYTES));
 	if (begin->size > SCENARIOS_MAX_BYTES_ALL - control->upload_bytes)
 		return error_set(
 			error, CONDPROF__CODE__BUSY, EBUSY,
@@ -110,6 +125,8 @@ int upload_new(struct control *control, struct exchange *exchange, const Condpro
 	upload->control = control;
 	upload->kind = begin->has_upload ? begin->upload : CONDPROF__UPLOAD__START;
 	r = copy_options(begin->options, &upload->options, error);
+	if (!r && upload->kind == CONDPROF__UPLOAD__TRY)
+		r = copy_trial(begin, &upload->trial, error);
 	if (!r) {
 		upload->data = malloc(begin->size);
 		if (!upload->data)
@@ -147,6 +164,7 @@ struct upload *upload_free(struct upload *upload)
 	upload->control->upload_bytes -= upload->size;
 	free(upload->options.screen);
 	free(upload->options.input);
+	free(upload->trial.screen);
 	free(upload->data);
 	free(upload);
 	return NULL;

@@ -20,11 +20,19 @@ struct start_options {
 	int64_t max_duration_ns; ///< 0: no end
 };
 
+/// TrialOptions, checked and copied.
+struct trial_options {
+	char *screen;         ///< NULL: the scenario's
+	size_t picture_bytes; ///< at the end of the data; 0: no picture was sent
+	bool with_picture, measure;
+};
+
 struct upload {
 	struct control *control;
 	struct exchange *exchange; ///< Begin's; NULL when its client is gone
 	Condprof__Upload kind;
 	struct start_options options;
+	struct trial_options trial; ///< of a TRY
 	uint8_t *data;
 	size_t size, filled;
 };

@@ -521,6 +521,7 @@ static void show(struct replay *replay, struct frame *ret)
 	replay->screen.height = picture->height;
 	ret->view = picture_view(picture);
 	ret->serial = tag_number(replay->current->tag) + 1;
+	ret->name = replay->feed->folder->names[tag_number(replay->current->tag) % replay->feed->folder->count];
 }
 
 static enum screen_status replay_get(struct screen *screen, const struct screen_wait *wait, struct frame *ret)
@@ -690,7 +691,12 @@ static int replay_open(const char *rest, const struct screen_config *config, con
 	}
 	replay->feed = feed;
 	replay->screen = (struct screen){
-		.ops = &replay_screen_ops, .by_pass = options.fps <= 0, .width = width, .height = height};
+		.ops = &replay_screen_ops,
+		.by_pass = options.fps <= 0,
+		.width = width,
+		.height = height,
+		.pictures = folder->count,
+	};
 	r = start_reader(replay, error);
 	if (r < 0) {
 		feed_unref(feed);

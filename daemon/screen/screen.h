@@ -27,6 +27,7 @@ enum screen_status {
 struct frame {
 	struct picture_view view; ///< valid until the next get, refresh or close
 	uint64_t serial;          ///< changes when the source gave another picture
+	const char *name;         ///< of its file, where it has one, until the screen is closed; others leave it alone
 };
 
 struct screen;
@@ -61,6 +62,7 @@ struct screen {
 	bool live;    ///< false: a replay (report wait allowed, no safety wait)
 	bool by_pass; ///< a replay that gives the next picture a pass: get is called even when no screen event looks
 	int width, height;    ///< px, of the last picture; known after open where the kind knows
+	uint64_t pictures;    ///< how many there are before it ends or begins again; 0: not known
 	struct error failure; ///< after SCREEN_FAILED
 };
 

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The lowest threshold at which an image would be found: a position needs as much as its score or its colour asks for,
+// whichever is more. The highest score alone does not tell: it may have the wrong colour, and another one the right.
+// But whoever is found by some threshold shows one that is enough, and the search by a lower one finds the next better
+// or nothing, so that a few searches end at the lowest of all. (A lower threshold never finds what a higher one does
+// not: a candidate that is put out by another was put out by the higher threshold too.)
+#include "daemon/engine/trial.h"
+
+#include "daemon/engine/detector.h"
+
+#include <errno.h>
+
+#define BELOW 1e-6        // percent: what a lower threshold is lower by; scores have 1e-10
+#define LOWER_TRIES_MAX 32 // each finds something better; there are never so many
+
+struct trial {
+	const struct scenario *scenario;
+	struct detector *detector;
+	int width, height;        // of the last picture; 0: none yet
+	struct trial_check *last; // a condition: as last measured
+};
+
+int trial_new(const struct scenario *scenario, const volatile int *stop, struct trial **ret, struct error *error)
+{
+	struct trial *trial = calloc(1, sizeof(*trial));
+	int r;
+
+	if (!trial)
+		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
+	trial->scenario = scenario;
+	trial->last = calloc(MAX(scenario->n_conditions, 1U), sizeof(*trial->last));
+	r = trial->last ? detector_new(scenario, NULL, stop, &trial->detector, error)
+			: error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
+	if (r < 0) {
+		trial_free(trial);
+		return r;
+	}
+	*ret = trial;
+	return 0;
+}
+
+struct trial *trial_free(struct trial *trial)
+{
+	if (!trial)
+		return NULL;
+	detector_free(trial->detector);
+	free(trial->last);
+	free(trial);
+	return NULL;
+}
+
+int trial_begin(struct trial *trial, struct picture_view view, struct error *error)
+{
+	if (view.width != trial->width || view.height != trial->height) {
+		int r = trial->detector->ops->resize(trial->detector, view.width, view.height, error);
+
+		if (r < 0)
+			return r;
+	}
+	trial->width = view.width;
+	trial->height = view.height;
+	trial->detector->ops->begin(trial->detector, view);
+	return 0;
+}
+
+static struct trial_candidate candidate(const struct detect_result *result)
+{
+	return (struct trial_candidate){
+		.known = result->has_score,
+		.score = result->score,
+		.colour_difference = result->colour_difference,
+		.x = result->x,
+		.y = result->y,
+		.place = result->place,
+	};
+}
+
+static double needed_by(const struct detect_result *result)
+{
+	return MAX(100 * (1 - result->score), result->colour_difference);
+}
+
+/// From the highest score to the lowest threshold that finds something.
+static int find_least(struct trial *trial, uint32_t condition, const struct detect_result *best,
+		      struct trial_check *check)
+{
+	double lowest = 100 * (1 - best->score);
+	struct detect_result result;
+
+	check->least = candidate(best);
+	check->needed = needed_by(best);
+	check->has_needed = true;
+	for (int i = 0; i < LOWER_TRIES_MAX && check->needed - BELOW > lowest; i++) {
+		detector_look(trial->detector, condition, false, check->needed - BELOW, &result);
+		if (result.stopped)
+			return -ECANCELED;
+		if (!result.found)
+			break;
+		check->least = candidate(&result);
+		check->needed = needed_by(&result);
+	}
+	return 0;
+}
+
+int trial_measure(struct trial *trial, uint32_t condition, struct trial_check *ret)
+{
+	struct trial_check *last = &trial->last[condition];
+	struct detect_result best;
+	int r;
+
+	detector_look(trial->detector, condition, true, 0, &best);
+	if (best.stopped)
+		return -ECANCELED;
+	if (!best.reused || !last->has_needed) {
+		*last = (struct trial_check){.evaluable = best.evaluable, .best = candidate(&best)};
+		r = best.evaluable && best.has_score ? find_least(trial, condition, &best, last) : 0;
+		if (r < 0)
+			return r;
+	}
+	*ret = *last;
+	return 0;
+}
+
+static int look_further(struct trial *trial, uint32_t condition, struct trial_check *check)
+{
+	struct trial_check measured;
+	int r = trial_measure(trial, condition, &measured);
+
+	if (r < 0)
+		return r;
+	check->best = measured.best;
+	check->least = measured.least;
+	check->has_needed = measured.has_needed;
+	check->needed = measured.needed;
+	return 0;
+}
+
+int trial_check(struct trial *trial, uint32_t condition, struct trial_check *ret)
+{
+	const struct condition *c = &trial->scenario->conditions[condition];
+	struct trial_check check = {0};
+	struct detect_result result;
+	int64_t begin_ns = measuring_clock_monotonic(), r = 0;
+
+	trial->detector->ops->check(trial->detector, condition, &result);
+	check.duration_ns = measuring_clock_monotonic() - begin_ns;
+	if (result.stopped)
+		return -ECANCELED;
+	check.evaluable = result.evaluable;
+	check.found = result.evaluable && result.found;
+	check.fulfilled = result.evaluable && result.found == (c->kind == CONDITION_NUMBER || c->present);
+	if (check.found)
+		check.match = candidate(&result);
+	if (check.evaluable && c->kind == CONDITION_IMAGE) {
+		r = look_further(trial, condition, &check);
+	} else if (check.evaluable && c->kind != CONDITION_NUMBER && result.has_score) {
+		check.best = candidate(&result);
+		check.has_needed = true;
+		check.needed = 100 * (1 - result.score);
+	}
+	if (r == 0)
+		*ret = check;
+	return (int)r;
+}
