@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// start: reads the scenario file, sends it, says the session's id; with --wait, stays until the session has ended and
-// its report is closed. Whatever ends the waiting early (Ctrl-C, --timeout) leaves the session running, and says so.
+// start: reads the scenario file and sends it, or names one that is installed, and says the session's id; with --wait,
+// stays until the session has ended and its report is closed. Whatever ends the waiting early (Ctrl-C, --timeout)
+// leaves the session running, and says so.
 #include "config.h"
 
 #include "client/commands.h"
@@ -9,10 +10,12 @@
 #include "client/quantity.h"
 #include "client/render/format.h"
 #include "client/render/width.h"
-#include "client/scenario/load.h"
 #include "client/scenario/uri.h"
+#include "client/sending.h"
 #include "client/sessions.h"
 #include "client/view/session.h"
+#include "proto/installed.h"
+#include "proto/limits.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -26,9 +29,7 @@
 
 struct start {
 	struct client *client;
-	struct scenario_file *file;
-	uint8_t *data;
-	size_t size;
+	struct scenario_to_send scenario; ///< no file: an installed one, which options.name names
 	char *screen, *input;
 	Condprof__StartOptions options;
 	bool wait;
@@ -42,8 +43,7 @@ struct start {
 static void start_clear(struct start *start)
 {
 	start->connection = connection_close(start->connection);
-	start->file = scenario_file_free(start->file);
-	free(start->data);
+	scenario_to_send_clear(&start->scenario);
 	free(start->screen);
 	free(start->input);
 	if (start->signal_fd >= 0)
@@ -117,43 +117,38 @@ static bool is_file_name(const char *text)
 	return strchr(text, '/') || (length > 5 && strcmp(text + length - 5, ".yaml") == 0);
 }
 
-static enum exit_code load(struct start *start)
+static enum exit_code take_scenario(struct start *start)
 {
-	const struct client *client = start->client;
-	const struct scenario_load_options options = {.ascii = !client->utf8};
-	const char *path = client->arguments[0];
-	struct error error = {0};
-	int r;
+	const char *argument = start->client->arguments[0];
 
-	if (!is_file_name(path))
+	if (is_file_name(argument))
+		return scenario_to_send_load(start->client, argument, &start->scenario);
+	if (!installed_name_valid(argument))
 		return client_fail(
-			client, EXIT_USAGE,
-			"installed scenarios are not built yet; a scenario's file has a / or .yaml in its name: "
-			"./%s?",
-			path);
-	r = scenario_load_file(path, &options, &start->file, &error);
-	if (r < 0)
-		return client_fail_error(client, r == -EACCES ? -EIO : r, &error);
-	if (scenario_file_errors(start->file) > 0) {
-		scenario_file_print_diagnostics(start->file, stderr);
-		return EXIT_FAILED;
-	}
-	r = scenario_file_pack(start->file, &start->data, &start->size, &error);
-	return r < 0 ? client_fail_error(client, r, &error) : EXIT_DONE;
+			start->client, EXIT_USAGE,
+			"\"%s\" is neither an installed scenario, whose name is %s, nor a file, which has a / "
+			"or .yaml in its name: ./%s?",
+			error_quote(argument).text, INSTALLED_NAME_RULE, error_quote(argument).text);
+	start->options.name = (char *)(uintptr_t)argument;
+	return EXIT_DONE;
 }
 
-/// What the daemon found wrong, at its places in the file.
-static enum exit_code refused(struct start *start, int r, const struct error *error)
+/// A file that was probably meant instead.
+static void say_file(const struct start *start, const struct error *error)
 {
-	const Condprof__Error *said = r == -EREMOTEIO ? connection_error(start->connection) : NULL;
+	const char *name = start->options.name;
 
-	if (!said || said->n_problems == 0)
-		return client_fail_error(start->client, r, error);
-	for (size_t i = 0; i < said->n_problems; i++)
-		scenario_file_add_problem(start->file, said->problems[i]->place ? said->problems[i]->place : "",
-					  said->problems[i]->message ? said->problems[i]->message : "refused");
-	scenario_file_print_diagnostics(start->file, stderr);
-	return client_exit_code(r, error);
+	if (name && error->code == CONDPROF__CODE__NO_SUCH_NAME && access(name, R_OK) == 0)
+		client_note(start->client, "to start the file of that name, write ./%s", name);
+}
+
+static enum exit_code refused(const struct start *start, int r, const struct error *error)
+{
+	enum exit_code code =
+		scenario_refused(start->client, &start->scenario, start->options.name, start->connection, r, error);
+
+	say_file(start, error);
+	return code;
 }
 
 // --- waiting ---------------------------------------------------------------------------------------------------------
@@ -338,13 +333,35 @@ static enum exit_code print_id(const struct start *start)
 	return client_render_done(start->client, render);
 }
 
+/// Sends the scenario, or its name alone.
+static int ask(struct start *start, struct error *error)
+{
+	Condprof__Request request = CONDPROF__REQUEST__INIT;
+	Condprof__Begin begin = CONDPROF__BEGIN__INIT;
+
+	if (start->scenario.file)
+		return connection_upload(start->connection, CONDPROF__UPLOAD__START, &start->options,
+					 start->scenario.data, start->scenario.size, &start->request, error);
+	if (connection_daemon(start->connection)->minor < PROTOCOL_MINOR_INSTALLED)
+		return error_set(error, CONDPROF__CODE__UNSUPPORTED, EOPNOTSUPP,
+				 "the daemon is older than this condprofctl and knows no installed scenarios: give it "
+				 "the scenario's file, or update it");
+	begin.has_upload = true;
+	begin.upload = CONDPROF__UPLOAD__START;
+	begin.options = &start->options;
+	request.body_case = CONDPROF__REQUEST__BODY_BEGIN;
+	request.begin = &begin;
+	int r = connection_send(start->connection, &request, error);
+	start->request = request.id;
+	return r;
+}
+
 static enum exit_code run(struct start *start)
 {
 	Condprof__Reply *reply CLEANUP(reply_cleanup) = NULL;
 	struct error error = {0};
 
-	int r = connection_upload(start->connection, CONDPROF__UPLOAD__START, &start->options, start->data, start->size,
-				  &start->request, &error);
+	int r = ask(start, &error);
 	if (r == 0)
 		r = connection_receive(start->connection, start->request, INT64_MAX, &reply, &error);
 	if (r < 0)
@@ -363,7 +380,7 @@ enum exit_code cmd_start(struct client *client)
 	enum exit_code code = take_options(&start);
 
 	if (code == EXIT_DONE)
-		code = load(&start);
+		code = take_scenario(&start);
 	if (code == EXIT_DONE)
 		code = client_connect(client, &start.connection);
 	if (code != EXIT_DONE)

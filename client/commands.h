@@ -5,17 +5,20 @@
 
 #include "client/client.h"
 
-enum exit_code cmd_advise(struct client *client);  // cmd_advise.c
-enum exit_code cmd_check(struct client *client);   // cmd_check.c
-enum exit_code cmd_delete(struct client *client);  // cmd_session.c
-enum exit_code cmd_diff(struct client *client);    // cmd_diff.c
-enum exit_code cmd_emit(struct client *client);    // cmd_emit.c
-enum exit_code cmd_list(struct client *client);    // cmd_session.c
-enum exit_code cmd_report(struct client *client);  // cmd_report.c
-enum exit_code cmd_start(struct client *client);   // cmd_start.c
-enum exit_code cmd_status(struct client *client);  // cmd_session.c
-enum exit_code cmd_stop(struct client *client);    // cmd_session.c
-enum exit_code cmd_version(struct client *client); // cmd_version.c
-enum exit_code cmd_watch(struct client *client);   // cmd_watch.c
+enum exit_code cmd_advise(struct client *client);    // cmd_advise.c
+enum exit_code cmd_check(struct client *client);     // cmd_check.c
+enum exit_code cmd_delete(struct client *client);    // cmd_session.c
+enum exit_code cmd_diff(struct client *client);      // cmd_diff.c
+enum exit_code cmd_emit(struct client *client);      // cmd_emit.c
+enum exit_code cmd_install(struct client *client);   // cmd_installed.c
+enum exit_code cmd_list(struct client *client);      // cmd_session.c
+enum exit_code cmd_remove(struct client *client);    // cmd_installed.c
+enum exit_code cmd_report(struct client *client);    // cmd_report.c
+enum exit_code cmd_scenarios(struct client *client); // cmd_installed.c
+enum exit_code cmd_start(struct client *client);     // cmd_start.c
+enum exit_code cmd_status(struct client *client);    // cmd_session.c
+enum exit_code cmd_stop(struct client *client);      // cmd_session.c
+enum exit_code cmd_version(struct client *client);   // cmd_version.c
+enum exit_code cmd_watch(struct client *client);     // cmd_watch.c
 
 #endif

@@ -61,15 +61,21 @@ static const struct option_row report_options[] = {
 };
 
 static const struct option_row diff_options[] = {
-	{"--fail-if", NULL, "RULE", .help = "exit status 1 when a condition is worse by more: average>+10%, p50, p90, p99"},
+	{"--fail-if", NULL, "RULE",
+	 .help = "exit status 1 when a condition is worse by more: average>+10%, p50, p90, p99"},
 	{"--min-checks", NULL, "N", .help = "say nothing of conditions with fewer checks (30)"},
+	{0},
+};
+
+static const struct option_row install_options[] = {
+	{"--name", NULL, "NAME", .help = "under this name, instead of the file's without .yaml"},
 	{0},
 };
 
 #define ANY_NUMBER 1000
 
 const struct verb verbs[] = {
-	{"start", 1, 1, "SCENARIO.yaml", "run a scenario", start_options, .run = cmd_start},
+	{"start", 1, 1, "SCENARIO.yaml|NAME", "run a scenario", start_options, .run = cmd_start},
 	{"stop", 0, 1, "[ID]", "end a session", stop_options, .run = cmd_stop},
 	{"status", 0, 1, "[ID]", "show the sessions that have not ended", NULL, .run = cmd_status},
 	{"watch", 0, 1, "[ID]", "follow a session's figures", watch_options, .run = cmd_watch, .waits = true},
@@ -86,9 +92,9 @@ const struct verb verbs[] = {
 	{"try", 1, 1, "SCENARIO.yaml", "check a scenario's conditions on one picture", NULL, .run = NULL},
 	{"tune", 2, 2, "SCENARIO.yaml ID|DIR", "suggest thresholds and areas", NULL, .run = NULL},
 	{"capture", 1, 1, "OUT.png", "save a picture of the screen", NULL, .run = NULL},
-	{"install", 1, 1, "SCENARIO.yaml", "keep a scenario under its name", NULL, .run = NULL},
-	{"scenarios", 0, 0, "", "list the installed scenarios", NULL, .run = NULL},
-	{"remove", 1, 1, "NAME", "remove an installed scenario", NULL, .run = NULL},
+	{"install", 1, 1, "SCENARIO.yaml", "keep a scenario under a name", install_options, .run = cmd_install},
+	{"scenarios", 0, 0, "", "list the installed scenarios", NULL, .run = cmd_scenarios},
+	{"remove", 1, 1, "NAME", "remove an installed scenario", NULL, .run = cmd_remove},
 	{"version", 0, 0, "", "show the versions of client and daemon", NULL, .run = cmd_version},
 };
 const size_t verb_count = ARRAY_SIZE(verbs);

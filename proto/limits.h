@@ -6,7 +6,8 @@
 #include "proto/base.h"
 
 #define PROTOCOL_MAJOR 1U
-#define PROTOCOL_MINOR 0U
+#define PROTOCOL_MINOR 1U
+#define PROTOCOL_MINOR_INSTALLED 1U  ///< knows installed scenarios
 
 #define FRAME_MAX_BYTES (64U * 1024U)     ///< a frame's body, either direction
 #define FRAME_MAX_BEFORE_HELLO 1024U      ///< the same, before Hello was accepted
@@ -30,6 +31,10 @@
 #define NAME_MAX_BYTES 256U         ///< a name of anything
 #define TEXT_MAX_BYTES 4096U        ///< a text, URI or key combination
 #define YAML_MAX_BYTES (1024U * 1024U)
+
+#define INSTALLED_NAME_MAX_BYTES 64U                           ///< of an installed scenario
+#define INSTALLED_MAX 256U                                     ///< installed scenarios
+#define INSTALLED_MAX_BYTES_ALL (UINT64_C(512) * 1024 * 1024)  ///< all of them together
 
 #define PICTURE_MAX_SIDE 16384      ///< px
 #define PICTURE_MAX_PIXELS (64 * 1024 * 1024)

@@ -20,6 +20,8 @@ static const struct dispatch_row rows[] = {
 	[ROW(REPORT)] = {"report", ACCESS_OBSERVE, handle_report},
 	[ROW(DELETE)] = {"delete", ACCESS_CONTROL, handle_delete},
 	[ROW(EMIT)] = {"emit", ACCESS_CONTROL, handle_emit},
+	[ROW(SCENARIOS)] = {"scenarios", ACCESS_OBSERVE, handle_scenarios},
+	[ROW(REMOVE)] = {"remove", ACCESS_CONTROL, handle_remove},
 	[ROW(CAPTURE)] = {"capture", ACCESS_CONTROL, handle_capture},
 };
 static_assert(ARRAY_SIZE(rows) == ROW(CAPTURE) + 1, "a row for every request");

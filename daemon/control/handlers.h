@@ -25,5 +25,8 @@ HANDLER(handle_emit);
 HANDLER(handle_list);
 HANDLER(handle_report);
 HANDLER(handle_delete);
+// handlers_installed.c
+HANDLER(handle_scenarios);
+HANDLER(handle_remove);
 
 #endif

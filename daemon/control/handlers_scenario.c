@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A scenario comes in (Begin, Chunks), is decoded by the decoder, and is then either started or only told about.
+// A scenario comes in (Begin, Chunks), or is loaded by its name; it is decoded by the decoder, and is then started,
+// kept, or only told about.
 #include "config.h"
 
 #include "daemon/control/handlers.h"
 
+#include "daemon/control/installed.h"
 #include "daemon/control/looks.h"
 #include "daemon/control/sessions.h"
 #include "daemon/control/upload.h"
@@ -16,7 +18,6 @@
 /// Decoding, on the decoder's thread.
 struct decoding {
 	struct job job;
-	struct control *control;
 	struct upload *upload;
 	struct scenario *scenario; ///< only of a START or TRY that may go on
 	uint32_t events, conditions, actions;
@@ -45,7 +46,8 @@ static void run_decoding(struct job *job)
 		decoding->actions = scenario->n_actions;
 	}
 	scenario_free(scenario);
-	upload_drop_data(upload);
+	if (decoding->result < 0 || upload->kind != CONDPROF__UPLOAD__INSTALL)
+		upload_drop_data(upload);
 }
 
 static void fail_with_problems(struct exchange *exchange, const struct scenario_problems *problems)
@@ -82,6 +84,10 @@ static void fail_decoding(struct exchange *exchange, const struct decoding *deco
 		error_set(&error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory while the scenario was decoded");
 	else if (decoding->result == -EMSGSIZE)
 		error_set(&error, CONDPROF__CODE__TOO_LARGE, EMSGSIZE, "the scenario has more parts than are allowed");
+	else if (decoding->upload->kind == CONDPROF__UPLOAD__START && decoding->upload->options.name)
+		error_set(&error, CONDPROF__CODE__IO, EBADMSG,
+			  "the installed scenario \"%s\" is damaged: install it again, or remove it",
+			  decoding->upload->options.name);
 	else
 		error_set(&error, CONDPROF__CODE__BAD_REQUEST, EBADMSG, "the bytes sent are not a Scenario message");
 	exchange_fail(exchange, &error);
@@ -107,12 +113,17 @@ static void decoded(struct job *job)
 	struct upload *upload = decoding->upload;
 
 	if (decoding->scenario && upload->kind == CONDPROF__UPLOAD__TRY) {
-		looks_try(decoding->control->looks, upload, decoding->scenario);
+		looks_try(upload->control->looks, upload, decoding->scenario);
 		free(decoding);
 		return;
 	}
 	if (decoding->scenario) {
-		sessions_begin(decoding->control->sessions, upload, decoding->scenario);
+		sessions_begin(upload->control->sessions, upload, decoding->scenario);
+		free(decoding);
+		return;
+	}
+	if (!decoding->result && upload->kind == CONDPROF__UPLOAD__INSTALL) {
+		installed_keep(upload);
 		free(decoding);
 		return;
 	}
@@ -134,21 +145,22 @@ static void fail_upload(struct upload_slot *slot, const struct error *error)
 	exchange_fail(exchange, error);
 }
 
-static void complete(struct control *control, struct upload_slot *slot)
+void upload_decode(struct upload *upload)
 {
 	struct decoding *decoding = calloc(1, sizeof(*decoding));
 	struct error error;
 
 	if (!decoding) {
 		error_set(&error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
-		fail_upload(slot, &error);
+		if (upload->exchange)
+			exchange_fail(upload->exchange, &error);
+		upload_free(upload);
 		return;
 	}
-	decoding->control = control;
-	decoding->upload = TAKE_POINTER(slot->upload);
+	decoding->upload = upload;
 	decoding->job.run = run_decoding;
 	decoding->job.done = decoded;
-	worker_submit(control->decoder, &decoding->job);
+	worker_submit(upload->control->decoder, &decoding->job);
 }
 
 static int admit(struct control *control, Condprof__Upload kind, struct error *error)
@@ -159,6 +171,7 @@ static int admit(struct control *control, Condprof__Upload kind, struct error *e
 	case CONDPROF__UPLOAD__TRY:
 		return looks_admit(control->looks, error);
 	case CONDPROF__UPLOAD__CHECK:
+	case CONDPROF__UPLOAD__INSTALL:
 		return 0;
 	default:
 		return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
@@ -169,8 +182,11 @@ static int admit(struct control *control, Condprof__Upload kind, struct error *e
 static int begin(struct control *control, struct exchange *exchange, const Condprof__Begin *message,
 		 struct upload_slot *slot, struct error *error)
 {
-	int r = admit(control, message->has_upload ? message->upload : CONDPROF__UPLOAD__START, error);
+	Condprof__Upload kind = message->has_upload ? message->upload : CONDPROF__UPLOAD__START;
+	int r = admit(control, kind, error);
 
+	if (!r && kind == CONDPROF__UPLOAD__START && !message->size && message->options && message->options->name)
+		return installed_load(control, exchange, message, error);
 	return r < 0 ? r : upload_new(control, exchange, message, &slot->upload, error);
 }
 
@@ -198,6 +214,7 @@ int handle_chunk(struct control *control, struct exchange *exchange, const Condp
 	bool of_upload = slot->upload && slot->upload->exchange->id == exchange->id;
 	int r;
 
+	(void)control;
 	if (slot->refused && slot->refused_id == exchange->id) {
 		exchange_drop(exchange);
 		return 0;
@@ -211,6 +228,6 @@ int handle_chunk(struct control *control, struct exchange *exchange, const Condp
 	if (r < 0)
 		fail_upload(slot, error);
 	else if (r > 0)
-		complete(control, slot);
+		upload_decode(TAKE_POINTER(slot->upload));
 	return 0;
 }

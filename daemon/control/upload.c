@@ -3,6 +3,7 @@
 #include "daemon/control/upload.h"
 
 #include "daemon/control/control.h"
+#include "proto/installed.h"
 #include "proto/limits.h"
 
 #include <errno.h>
@@ -26,6 +27,15 @@ static int copy_uri(const char *name, const char *uri, char **ret, struct error 
 	if (!*uri || strlen(uri) > TEXT_MAX_BYTES)
 		return bad_option(error, name, "is empty or longer than 4 KiB");
 	*ret = strdup(uri);
+	return *ret ? 0 : error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
+}
+
+static int copy_name(const char *name, char **ret, struct error *error)
+{
+	if (!installed_name_valid(name))
+		return bad_option(error, "name",
+				  "is not the name of an installed scenario: such a name is " INSTALLED_NAME_RULE);
+	*ret = strdup(name);
 	return *ret ? 0 : error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
 }
 
@@ -70,6 +80,8 @@ static int copy_options(const Condprof__StartOptions *from, struct start_options
 	r = copy_uri("screen", from->screen, &to->screen, error);
 	if (!r)
 		r = copy_uri("input", from->input, &to->input, error);
+	if (!r && from->name)
+		r = copy_name(from->name, &to->name, error);
 	return r < 0 ? r : copy_rate(from, to, error);
 }
 
@@ -88,15 +100,30 @@ static int copy_trial(const Condprof__Begin *begin, struct trial_options *to, st
 	return copy_uri("screen", from->screen, &to->screen, error);
 }
 
-static int check_size(const struct control *control, const Condprof__Begin *begin, struct error *error)
+/// An INSTALL has a name and a size, a START one of them, the others a size.
+static int check_name(const struct upload *upload, const Condprof__Begin *begin, struct error *error)
 {
-	if (!begin->has_size || !begin->size)
+	bool has_name = upload->options.name, has_size = begin->has_size && begin->size;
+
+	if (upload->kind == CONDPROF__UPLOAD__INSTALL && !has_name)
+		return bad_option(error, "name", "is missing: under which name is it to be installed?");
+	if (upload->kind != CONDPROF__UPLOAD__INSTALL && has_name && has_size)
+		return bad_option(error, "name", "means an installed scenario; this one would be sent as well");
+	if (upload->kind != CONDPROF__UPLOAD__INSTALL && upload->kind != CONDPROF__UPLOAD__START && has_name)
+		return bad_option(error, "name", "is for START and INSTALL");
+	if (!has_size && (upload->kind == CONDPROF__UPLOAD__INSTALL || !has_name))
 		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL, "Begin says no size, or 0");
-	if (begin->size > SCENARIO_MAX_BYTES)
+	return 0;
+}
+
+static int check_size(const struct upload *upload, uint64_t size, struct error *error)
+{
+	if (size > SCENARIO_MAX_BYTES)
 		return error_set(error, CONDPROF__CODE__TOO_LARGE, EMSGSIZE,
 				 "a scenario with its images%s may have %u MiB at the most; use smaller images",
-				 begin->trial ? " and the picture to look at" : "", MIB(SCENARIO_MAX_BYTES));
-	if (begin->size > SCENARIOS_MAX_BYTES_ALL - control->upload_bytes)
+				 upload->kind == CONDPROF__UPLOAD__TRY ? " and the picture to look at" : "",
+				 MIB(SCENARIO_MAX_BYTES));
+	if (size > SCENARIOS_MAX_BYTES_ALL - upload->control->upload_bytes)
 		return error_set(
 			error, CONDPROF__CODE__BUSY, EBUSY,
 			"the scenarios that clients are sending just now have more than %u MiB together; try again",
@@ -111,33 +138,46 @@ static void on_client_gone(struct exchange *exchange)
 	upload->exchange = NULL;
 }
 
-int upload_new(struct control *control, struct exchange *exchange, const Condprof__Begin *begin, struct upload **ret,
-	       struct error *error)
+int upload_expect(struct upload *upload, size_t size, struct error *error)
 {
-	struct upload *upload;
-	int r = check_size(control, begin, error);
+	int r = check_size(upload, size, error);
 
 	if (r < 0)
 		return r;
-	upload = calloc(1, sizeof(*upload));
+	upload->data = malloc(size);
+	if (!upload->data)
+		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
+	upload->size = size;
+	upload->control->upload_bytes += size;
+	return 0;
+}
+
+static int prepare(struct upload *upload, const Condprof__Begin *begin, struct error *error)
+{
+	int r = copy_options(begin->options, &upload->options, error);
+
+	if (!r && upload->kind == CONDPROF__UPLOAD__TRY)
+		r = copy_trial(begin, &upload->trial, error);
+	if (!r)
+		r = check_name(upload, begin, error);
+	return r < 0 || !begin->has_size || !begin->size ? r : upload_expect(upload, begin->size, error);
+}
+
+int upload_new(struct control *control, struct exchange *exchange, const Condprof__Begin *begin, struct upload **ret,
+	       struct error *error)
+{
+	struct upload *upload = calloc(1, sizeof(*upload));
+	int r;
+
 	if (!upload)
 		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
 	upload->control = control;
 	upload->kind = begin->has_upload ? begin->upload : CONDPROF__UPLOAD__START;
-	r = copy_options(begin->options, &upload->options, error);
-	if (!r && upload->kind == CONDPROF__UPLOAD__TRY)
-		r = copy_trial(begin, &upload->trial, error);
-	if (!r) {
-		upload->data = malloc(begin->size);
-		if (!upload->data)
-			r = error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
-	}
+	r = prepare(upload, begin, error);
 	if (r < 0) {
 		upload_free(upload);
 		return r;
 	}
-	upload->size = begin->size;
-	control->upload_bytes += upload->size;
 	upload->exchange = exchange;
 	exchange->context = upload;
 	exchange->gone = on_client_gone;
@@ -165,6 +205,7 @@ struct upload *upload_free(struct upload *upload)
 	free(upload->options.screen);
 	free(upload->options.input);
 	free(upload->trial.screen);
+	free(upload->options.name);
 	free(upload->data);
 	free(upload);
 	return NULL;

@@ -11,6 +11,7 @@ struct control;
 /// StartOptions, checked and copied.
 struct start_options {
 	char *screen, *input; ///< NULL: the scenario's
+	char *name;           ///< of an installed scenario; NULL: none
 	bool dry_run, no_report, wait;
 	bool has_period;
 	int64_t period_ns;  ///< with has_period; 0: unlimited
@@ -37,14 +38,21 @@ struct upload {
 	size_t size, filled;
 };
 
+/// Without a size (of a scenario that is installed) nothing is counted before upload_expect().
 /// @param exchange Begin's
 int upload_new(struct control *control, struct exchange *exchange, const Condprof__Begin *begin, struct upload **ret,
 	       struct error *error);
+/// Takes memory for `size` bytes and counts them, if they fit in.
+int upload_expect(struct upload *upload, size_t size, struct error *error);
 /// @return 1: complete, 0: more to come, negative: more than Begin said
 int upload_add(struct upload *upload, const ProtobufCBinaryData *data, struct error *error);
 struct upload *upload_free(struct upload *upload);
 /// Gives the bytes back early, on any thread that alone uses the upload; they count until upload_free().
 void upload_drop_data(struct upload *upload);
+
+/// All bytes are there: decodes them, then does what the upload is for. Takes it over and answers its exchange.
+/// handlers_scenario.c
+void upload_decode(struct upload *upload);
 
 /// What a connection remembers: at most one upload at a time; and the request id of one that was refused, whose chunks
 /// may be on their way still and are no mistake of the client.

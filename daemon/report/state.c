@@ -160,16 +160,15 @@ uint64_t report_bytes(int fd)
 }
 
 /// Scenario.name; it comes first in every scenario.pb that we wrote.
-char *report_scenario_name(int fd, uint8_t *window)
+char *scenario_name_of_file(int file, uint8_t *window)
 {
-	CLEANUP_CLOSE int file = disk_open_file(fd, FILE_SCENARIO);
 	struct wire_field field;
 	struct stat info;
 	struct wire wire;
 	uint64_t at = 0;
 	char name[NAME_MAX_BYTES + 1];
 
-	if (file < 0 || fstat(file, &info) < 0)
+	if (fstat(file, &info) < 0)
 		return NULL;
 	wire_file(&wire, file, (uint64_t)info.st_size, window);
 	while (wire_next(&wire, &at, wire.limit, &field) > 0) {
@@ -182,6 +181,13 @@ char *report_scenario_name(int fd, uint8_t *window)
 		return strndup(name, size);
 	}
 	return NULL;
+}
+
+char *report_scenario_name(int fd, uint8_t *window)
+{
+	CLEANUP_CLOSE int file = disk_open_file(fd, FILE_SCENARIO);
+
+	return file < 0 ? NULL : scenario_name_of_file(file, window);
 }
 
 /// scenario.pb is written once, when the session's folder is made.

@@ -40,6 +40,8 @@ bool report_is_running(int fd);
 /// What its folder takes on disk.
 uint64_t report_bytes(int fd);
 
+/// Of a file that is a Scenario message; the caller's, NULL: none.
+char *scenario_name_of_file(int file, uint8_t *window);
 /// Of scenario.pb; the caller's, NULL: none.
 char *report_scenario_name(int fd, uint8_t *window);
 /// When the session's folder was made; 0: not known.

@@ -5,6 +5,7 @@
 
 #include "daemon/report/disk.h"
 #include "daemon/report/files.h"
+#include "daemon/report/installed.h"
 #include "daemon/report/store-internal.h"
 
 #include "daemon/log/log.h"
@@ -146,6 +147,7 @@ int store_open(const char *path, const struct store_limits *limits, struct store
 		return r;
 	}
 	store_sweep(store);
+	installed_sweep(store);
 	// From here on there are two files, and a full disk is no reason to be without an id.
 	if (faccessat(store->fd, FILE_IDS_NEW, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && write_mark(store, store->last_id) == 0)
 		write_mark(store, store->last_id);

@@ -215,7 +215,7 @@ def test_version():
     shown = _daemon.ctl('--json', 'version').json()
     equal(shown['client']['version'], ctl('--version').ok().out.split()[1])
     equal(shown['daemon']['version'], shown['client']['version'])
-    equal((shown['daemon']['protocol'], shown['daemon']['control']), ('1.0', True))
+    equal((shown['daemon']['protocol'], shown['daemon']['control']), ('1.1', True))
 
 
 # --- reports -------------------------------------------------------------------------------------------------------------

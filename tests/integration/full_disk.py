@@ -177,4 +177,5 @@ def test_no_session_is_started_on_a_full_disk():
         check_whole(client.report(session, messages=True), ended)
 
 
-run(globals())
+if __name__ == '__main__':
+    run(globals())

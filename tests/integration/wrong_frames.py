@@ -232,13 +232,13 @@ def test_another_major_version():
     for hello in (control.Hello(major=2), control.Hello(major=0), control.Hello(minor=3), control.Hello(major=0xffffffff)):
         client = _daemon.client(hello=False)
         client.send(hello=hello)
-        contains(refused(client, control.VERSION).error.message, '1.0')
+        contains(refused(client, control.VERSION).error.message, '1.1')
 
 
 def test_a_newer_minor_version_is_fine():
     client = _daemon.client(hello=False)
     reply = client.call(hello=control.Hello(major=1, minor=77, client='from the future'))
-    equal((reply.hello.major, reply.hello.minor, reply.hello.control), (1, 0, True))
+    equal((reply.hello.major, reply.hello.minor, reply.hello.control), (1, 1, True))
     assert reply.hello.daemon and 'x11' in ' '.join(reply.hello.features), reply
     assert works(client)
 

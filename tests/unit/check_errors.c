@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// Messages are one line of valid UTF-8 whatever goes in; the nearest word is the one a plain matrix finds.
 #include "proto/errors.h"
+#include "proto/installed.h"
+#include "proto/limits.h"
 #include "proto/utf8.h"
 #include "tests/support/unit.h"
 
@@ -53,6 +55,38 @@ START_TEST(message_is_printable)
 		ck_assert(utf8_valid(error.message, strlen(error.message)));
 		ck_assert_uint_gt(strlen(error.message), sizeof(error.message) - 5);
 		ck_assert_ptr_null(strchr(error.message, '?'));
+	}
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	bool valid;
+} installed_names[] = {
+	{"kiosk", true},    {"9", true},         {"A.b_c-9", true}, {"a..", true},    {"yaml", true},
+	{"a.yaml.b", true}, {"", false},         {".", false},      {"..", false},    {".a", false},
+	{"-a", false},      {"_a", false},       {"a/b", false},    {"a b", false},   {"a.yaml", false},
+	{"a\n", false},     {"\xc3\xa4", false}, {"a:b", false},    {".yaml", false}, {"a@b", false},
+};
+
+START_TEST(names_of_installed_scenarios)
+{
+	char longest[INSTALLED_NAME_MAX_BYTES + 2];
+
+	for (size_t i = 0; i < ARRAY_SIZE(installed_names); i++)
+		ck_assert_msg(installed_name_valid(installed_names[i].name) == installed_names[i].valid, "%s",
+			      installed_names[i].name);
+	memset(longest, 'x', sizeof(longest));
+	longest[INSTALLED_NAME_MAX_BYTES] = '\0';
+	ck_assert(installed_name_valid(longest));
+	longest[INSTALLED_NAME_MAX_BYTES] = 'x';
+	longest[INSTALLED_NAME_MAX_BYTES + 1] = '\0';
+	ck_assert(!installed_name_valid(longest));
+	for (int c = 1; c < 256; c++) {
+		const char name[] = {'a', (char)c, '\0'};
+		bool wanted = strchr("._-", c) || (c < 128 && isalnum(c));
+
+		ck_assert_msg(installed_name_valid(name) == wanted, "%d", c);
 	}
 }
 END_TEST
@@ -178,6 +212,7 @@ int main(void)
 	tcase_add_test(tests, message_may_quote_itself);
 	tcase_add_test(tests, message_is_printable);
 	tcase_add_test(tests, words_are_shortened);
+	tcase_add_test(tests, names_of_installed_scenarios);
 	tcase_add_test(tests, codes_have_names);
 	tcase_add_loop_test(tests, nearest_is_the_nearest, 0, 8);
 	tcase_add_test(tests, nearest_words);
