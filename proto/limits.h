@@ -42,6 +42,7 @@
 #define TEMPLATES_MAX_PIXELS (128 * 1024 * 1024)   ///< all images of one scenario
 
 #define SESSIONS_MAX 64U
+#define STUCK_LIMIT_NS (60 * NSEC_PER_SEC)  ///< a session's thread without progress
 #define CLIENTS_MAX 512U
 
 /// Screen and input of a session: less than a client's patience, so that whoever starts it is told what hangs.

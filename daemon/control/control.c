@@ -8,6 +8,7 @@
 #include "daemon/control/listener.h"
 #include "daemon/control/looks.h"
 #include "daemon/control/sessions.h"
+#include "daemon/control/stuck.h"
 #include "daemon/report/store.h"
 #include "daemon/report/writer.h"
 #include "daemon/system/notify.h"
@@ -366,6 +367,8 @@ static int start_threads(struct control_life *life)
 		r = sessions_new(control, &control->sessions);
 	if (!r)
 		r = looks_new(control, &control->looks);
+	if (!r)
+		r = stuck_watch_new(control, &control->stuck);
 	return r < 0 ? r : start_life(life);
 }
 
@@ -442,6 +445,7 @@ struct control *control_free(struct control *control)
 		connection_free(LIST_FIRST(&control->connections));
 	finish_work(control);
 	sessions_free(control->sessions);
+	stuck_watch_free(control->stuck);
 	loop_watch_free(life->signals);
 	loop_timer_free(life->watchdog);
 	loop_timer_free(life->drain);

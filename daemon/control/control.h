@@ -11,6 +11,7 @@
 struct listener;
 struct looks;
 struct sessions;
+struct stuck_watch;
 struct store;
 struct writer;
 
@@ -26,6 +27,7 @@ struct control {
 	struct writer *writer;
 	struct sessions *sessions;
 	struct looks *looks; ///< at screens, for people
+	struct stuck_watch *stuck;
 	struct listener *listener;
 
 	LIST_HEAD(, connection) connections;

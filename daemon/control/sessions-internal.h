@@ -10,6 +10,7 @@
 #define CONDPROF_SESSIONS_INTERNAL_H
 
 #include "daemon/control/sessions.h"
+#include "daemon/control/stuck.h"
 
 struct session_mail {
 	struct mail mail;
@@ -34,7 +35,7 @@ struct session_entry {
 	bool wait;
 	struct session *session;
 	Condprof__EndReason stop_reason; ///< asked for; REASON_NONE: not
-	struct job job;                  ///< creating, then freeing
+	struct job job;                  ///< creating, perhaps abandoning, then freeing
 	bool job_in_flight;
 	struct {
 		int result;
@@ -45,6 +46,7 @@ struct session_entry {
 	struct session_mail opened, open_failed, ended;
 	LIST_HEAD(, waiter) waiters;
 	unsigned pins;
+	struct stuck_state stuck;
 };
 
 TAILQ_HEAD(entries, session_entry);

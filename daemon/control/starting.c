@@ -96,6 +96,7 @@ static void on_opened(struct mail *mail)
 
 	take_made(entry, said->session);
 	entry->state = RUNNING;
+	stuck_watch_wake(entry->sessions->control->stuck);
 	log_line(LOG_LEVEL_INFO, entry->record.id, "runs \"%s\" on %s%s", entry->record.scenario, entry->record.screen,
 		 entry->record.dry_run ? ", dry run" : "");
 	answer_started(entry);

@@ -248,8 +248,11 @@ static void do_type(struct processor *processor, const struct action *action)
 {
 	struct input *input = processor->p.input;
 
-	if (!processor->p.dry_run)
-		input_done(processor, input->ops->type(input, format_text(processor, action)));
+	if (processor->p.dry_run)
+		return;
+	processor_set_waiting(processor, true); // a long text takes its time between strokes, which a stop ends
+	input_done(processor, input->ops->type(input, format_text(processor, action)));
+	processor_set_waiting(processor, false);
 }
 
 static void do_notify(struct processor *processor, const struct action *action)
@@ -357,6 +360,7 @@ int64_t execute_actions(struct processor *processor, uint32_t event)
 		if (i && processor->p.timing)
 			occurrence_action_duration(processor->occurrence, now - since);
 		since = now;
+		processor_step(processor);
 		occurrence_action(processor->occurrence, action->kind);
 		if (ending_requested(processor->p.ending))
 			occurrence_action_skipped(processor->occurrence);

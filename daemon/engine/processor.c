@@ -125,6 +125,7 @@ int processor_new(const struct processor_params *params, struct processor **ret)
 		return -ENOMEM;
 	processor->p = *params;
 	processor->random = params->random_seed;
+	processor->progress.checking = NO_INDEX;
 	if (take_memory(processor) < 0) {
 		processor_free(processor);
 		return -ENOMEM;
@@ -163,7 +164,7 @@ bool processor_ending(struct processor *processor)
 	return true;
 }
 
-static void set_waiting(struct processor *processor, bool waiting)
+void processor_set_waiting(struct processor *processor, bool waiting)
 {
 	processor_step(processor);
 	atomic_store_explicit(&processor->progress.waiting, waiting, memory_order_relaxed);
@@ -174,9 +175,9 @@ bool processor_wait(struct processor *processor, int64_t deadline_ns)
 	struct engine_clock *clock = processor->p.clock;
 	int woken;
 
-	set_waiting(processor, true);
+	processor_set_waiting(processor, true);
 	woken = clock->ops->wait(clock, MIN(deadline_ns, processor->end_ns), processor->p.ending->wake_fd);
-	set_waiting(processor, false);
+	processor_set_waiting(processor, false);
 	return !woken && (deadline_ns < processor->end_ns || !processor_ending(processor));
 }
 
@@ -289,9 +290,9 @@ static bool take_frame(struct processor *processor)
 		return true;
 	wait = frame_deadline(processor);
 	processor_enter(processor, TIME_FRAME_WAIT);
-	set_waiting(processor, true);
+	processor_set_waiting(processor, true);
 	status = screen->ops->wait(screen, &wait);
-	set_waiting(processor, false);
+	processor_set_waiting(processor, false);
 	if (status == SCREEN_OK) {
 		processor_enter(processor, TIME_FRAME_GET);
 		status = screen->ops->get(screen, &wait, &frame);
@@ -321,17 +322,37 @@ static bool refresh_frame(struct processor *processor)
 
 // --- steps 4 and 5: events -------------------------------------------------------------------------------------------
 
+static bool may_record(struct processor *processor)
+{
+	return !processor->p.recorder_gate || gate_enter(processor->p.recorder_gate);
+}
+
+static void recorded(struct processor *processor)
+{
+	if (processor->p.recorder_gate)
+		gate_leave(processor->p.recorder_gate);
+}
+
+static void give(struct processor *processor, const Condprof__DebugReportMessage *message)
+{
+	if (!processor->p.recorder || !may_record(processor))
+		return;
+	recorder_push(processor->p.recorder, message);
+	recorded(processor);
+}
+
 static void push(struct processor *processor, const Condprof__DebugReportMessage *message)
 {
 	// only a replay may wait: a live screen would go on meanwhile
-	if (!processor->p.screen->live) {
+	if (!processor->p.screen->live && may_record(processor)) {
 		processor_enter(processor, TIME_REPORT_WAIT);
-		set_waiting(processor, true);
+		processor_set_waiting(processor, true);
 		recorder_wait_room(processor->p.recorder, message, processor->p.ending->wake_fd);
-		set_waiting(processor, false);
+		recorded(processor);
+		processor_set_waiting(processor, false);
 		processor_enter(processor, TIME_ENGINE);
 	}
-	recorder_push(processor->p.recorder, message);
+	give(processor, message);
 }
 
 static void record_occurrence(struct processor *processor, uint32_t event, int64_t done)
@@ -434,8 +455,7 @@ static void look_for_gap(struct processor *processor)
 	message.has_relative_timestamp_ms = true;
 	message.relative_timestamp_ms = gap.at_ns / NSEC_PER_MSEC;
 	message.gap = &gap;
-	if (processor->p.recorder)
-		recorder_push(processor->p.recorder, &message);
+	give(processor, &message);
 }
 
 // @return whether it is a counted pass: one that did not end in step 1 or 2
@@ -530,7 +550,7 @@ void processor_start(struct processor *processor)
 			processor->suspended_ns = MAX(processor->suspended_ns, processor->p.suspend());
 	}
 	if (processor->p.recorder)
-		recorder_push(processor->p.recorder, occurrence_counters_init(processor->occurrence));
+		give(processor, occurrence_counters_init(processor->occurrence));
 }
 
 void processor_run(struct processor *processor)

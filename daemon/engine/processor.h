@@ -11,6 +11,7 @@
 #include "daemon/engine/clock.h"
 #include "daemon/engine/detector.h"
 #include "daemon/engine/ending.h"
+#include "daemon/engine/guard.h"
 #include "daemon/engine/limiter.h"
 #include "daemon/engine/occurrence.h"
 #include "daemon/engine/states.h"
@@ -31,6 +32,7 @@ struct processor_params {
 	struct ending *ending;
 	struct timing *timing;               ///< NULL: nothing is measured
 	struct recorder *recorder;           ///< NULL: no occurrences
+	struct gate *recorder_gate;          ///< entered for each call of the recorder; NULL: nobody takes it away
 	suspend_clock suspend;               ///< looked at once a pass, with timing; NULL: gaps aren't looked for
 	int64_t session_id;                  ///< for the journal
 	int64_t period_ns;                   ///< 0: unlimited
@@ -48,6 +50,7 @@ struct progress {
 	_Atomic int frame_width, frame_height; ///< of the last one; 0: none yet
 	_Atomic uint64_t steps;                ///< changes with every pass, check begun and wait
 	_Atomic bool waiting;                  ///< in a wait that a stop ends: nothing is stuck
+	_Atomic uint32_t checking;             ///< the condition checked last; NO_INDEX: none yet
 };
 
 struct processor {
@@ -121,6 +124,9 @@ static inline void processor_step(struct processor *processor)
 
 	atomic_store_explicit(&processor->progress.steps, steps + 1, memory_order_relaxed);
 }
+
+/// Around work that a stop ends at once, however long it takes.
+void processor_set_waiting(struct processor *processor, bool waiting);
 
 static inline void progress_add(_Atomic int64_t *figure, int64_t value)
 {

@@ -4,11 +4,16 @@
 // Phases go one way only. What is made while opening (processor, timing) is published by the phase RUNNING, with
 // release, and stays until session_free(), so that snapshots need no lock. The recorder goes earlier: the lock is for
 // it and for texts, and is held for a few loads.
+//
+// Whoever moves the phase from RUNNING to CLOSING closes the session: its own thread, or session_abandon() when that
+// hangs. An abandoned thread has its processor, screen and scenario to itself, finds the gates to input and report
+// shut, and frees everything when it comes to its end after all. If it never does, that memory is what is lost.
 #include "config.h"
 
 #include "daemon/engine/session.h"
 
 #include "daemon/engine/aggregates.h"
+#include "daemon/engine/guard.h"
 #include "daemon/engine/processor.h"
 #include "daemon/report/store.h"
 #include "daemon/screen/wait.h"
@@ -19,7 +24,8 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define TIMER_SLACK_NS 1000UL // of the limiter's wait; the kernel's default is 50 us
+#define GATE_PATIENCE_NS (1 * NSEC_PER_SEC) // for a call that the hanging thread may be in the middle of
+#define TIMER_SLACK_NS 1000UL               // of the limiter's wait; the kernel's default is 50 us
 
 enum phase { OPENING, RUNNING, CLOSING, ENDED, OPEN_FAILED };
 
@@ -39,12 +45,15 @@ struct session {
 	struct engine_clock clock;
 	struct detector *detector;
 	struct screen *screen;
-	struct input *input;
+	struct input *input; // a guarded one
+	struct gate recorder_gate;
 	struct timing *timing; // NULL: no report
 	struct processor *processor;
 	_Atomic int64_t started_unix_ns, ended_unix_ns, start_ns, end_ns; // 0: not yet; the last two monotonic
 	_Atomic bool closed;                                              // the ending is final: overviews tell it
 	_Atomic uint64_t looks;                                           // of session_live(), during waits
+	_Atomic bool abandoned;
+	_Atomic int references; // when abandoned: its thread's, and session_free()'s
 
 	pthread_mutex_t lock;      // of what follows
 	struct recorder *recorder; // NULL: none, or closed
@@ -167,17 +176,21 @@ static int open_ends(struct session *session, struct error *error)
 		.wake_fd = session->ending.wake_fd,
 		.deadline_ns = read_clock(CLOCK_MONOTONIC) + OPEN_TIMEOUT_NS,
 	};
+	struct input *input = NULL;
 	int r;
 
 	r = screen_open(session->screen_uri, session->p.screen_config, &wait, &session->screen, error);
 	if (r < 0)
 		return opening_failed(session, r, "screen", CONDPROF__CODE__SCREEN_FAILED, error);
 	// a dry run touches nothing, and opening an input may: what somebody else holds down would be released
-	r = input_open(session->p.dry_run ? "log:" : session->input_uri, session->p.screen_config, &wait,
-		       &session->input, error);
+	r = input_open(session->p.dry_run ? "log:" : session->input_uri, session->p.screen_config, &wait, &input,
+		       error);
 	if (r < 0)
 		return opening_failed(session, r, "input", CONDPROF__CODE__INPUT_FAILED, error);
-	return 0;
+	r = guarded_input_new(input, &session->input);
+	if (r < 0)
+		input_close(input);
+	return r < 0 ? error_set(error, CONDPROF__CODE__INTERNAL, -r, "no memory for the input") : 0;
 }
 
 static int open_recorder(struct session *session, struct error *error)
@@ -208,6 +221,7 @@ static int make_processor(struct session *session, struct error *error)
 		.screen = session->screen,
 		.input = session->input,
 		.ending = &session->ending,
+		.recorder_gate = &session->recorder_gate,
 		.suspend = suspend_clock_boottime,
 		.session_id = session->p.id,
 		.period_ns = session->p.period_ns,
@@ -287,6 +301,41 @@ static void notify(struct session *session, enum phase phase, enum session_event
 	session->p.notify(session->p.context, session, event);
 }
 
+/// Whether the session is the caller's to close.
+static bool begin_closing(struct session *session)
+{
+	int phase = RUNNING;
+
+	if (!atomic_compare_exchange_strong(&session->phase, &phase, CLOSING))
+		return false;
+	atomic_store(&session->end_ns, read_clock(CLOCK_MONOTONIC));
+	atomic_store(&session->ended_unix_ns, read_clock(CLOCK_REALTIME));
+	return true;
+}
+
+static void destroy(struct session *session)
+{
+	struct scenario *scenario = session->scenario;
+
+	processor_free(session->processor); // these look into the scenario
+	timing_free(session->timing);
+	detector_free(session->detector);
+	scenario_free(scenario);
+	ending_deinit(&session->ending);
+	gate_deinit(&session->recorder_gate);
+	pthread_mutex_destroy(&session->lock);
+	free(session->screen_uri);
+	free(session->input_uri);
+	free(session);
+}
+
+/// Of an abandoned session.
+static void unref(struct session *session)
+{
+	if (atomic_fetch_sub(&session->references, 1) == 1)
+		destroy(session);
+}
+
 static void *session_thread(void *argument)
 {
 	struct session *session = argument;
@@ -304,9 +353,11 @@ static void *session_thread(void *argument)
 	}
 	notify(session, RUNNING, SESSION_OPENED);
 	processor_run(session->processor);
-	atomic_store(&session->end_ns, read_clock(CLOCK_MONOTONIC));
-	atomic_store(&session->ended_unix_ns, read_clock(CLOCK_REALTIME));
-	atomic_store(&session->phase, CLOSING);
+	if (!begin_closing(session)) {
+		close_ends(session);
+		unref(session);
+		return NULL;
+	}
 	close_ends(session);
 	atomic_store(&session->closed, true);
 	close_recorder(session);
@@ -329,18 +380,6 @@ static int check_params(const struct session_params *params, struct error *error
 	return processor_check(params->scenario, error);
 }
 
-static void destroy(struct session *session)
-{
-	processor_free(session->processor);
-	timing_free(session->timing);
-	detector_free(session->detector);
-	ending_deinit(&session->ending);
-	pthread_mutex_destroy(&session->lock);
-	free(session->screen_uri);
-	free(session->input_uri);
-	free(session);
-}
-
 int session_start(const struct session_params *params, struct session **ret, struct error *error)
 {
 	struct session *session;
@@ -360,6 +399,8 @@ int session_start(const struct session_params *params, struct session **ret, str
 				 strerror(-r));
 	}
 	pthread_mutex_init(&session->lock, NULL);
+	gate_init(&session->recorder_gate);
+	session->references = 2;
 	session->p = *params;
 	session->scenario = params->scenario;
 	session->screen_uri = strdup(params->screen_uri);
@@ -370,6 +411,7 @@ int session_start(const struct session_params *params, struct session **ret, str
 		    ? wait_start_thread(&session->thread, name, session_thread, session)
 		    : -ENOMEM;
 	if (r < 0) {
+		session->scenario = NULL;
 		destroy(session);
 		return error_set(error, CONDPROF__CODE__INTERNAL, -r, "no thread for the session: %s", strerror(-r));
 	}
@@ -449,15 +491,66 @@ const struct error *session_error(const struct session *session)
 	return &session->error;
 }
 
+// --- when it hangs ---------------------------------------------------------------------------------------------------
+
+bool session_progress(struct session *session, uint64_t *ret)
+{
+	if (atomic_load(&session->phase) != RUNNING)
+		return false;
+	*ret = live_progress(session);
+	return true;
+}
+
+void session_stuck_text(struct session *session, int64_t since_ns, char *out, size_t size)
+{
+	uint32_t index = atomic_load_explicit(&session->processor->progress.checking, memory_order_relaxed);
+	int n = snprintf(out, size, "no progress for %d s", (int)(since_ns / NSEC_PER_SEC));
+
+	if (index == NO_INDEX || n < 0 || (size_t)n >= size)
+		return;
+	const struct condition *condition = &session->scenario->conditions[index];
+
+	snprintf(out + n, size - (size_t)n, "; what was checked last is “%.60s” of event “%.60s”", condition->name,
+		 session->scenario->events[condition->event].name);
+}
+
+void session_stop_stuck(struct session *session, const char *text)
+{
+	Condprof__EndReason reason = CONDPROF__END_REASON__REASON_CHECK_STUCK;
+
+	ending_request(&session->ending, reason, ending_result(reason), text);
+}
+
+int session_abandon(struct session *session)
+{
+	if (!begin_closing(session))
+		return -EALREADY;
+	atomic_store(&session->abandoned, true);
+	if (session->timing)
+		timing_freeze(session->timing);
+	int r = guarded_input_take_away(session->input, GATE_PATIENCE_NS);
+
+	atomic_store(&session->closed, true);
+	if (gate_shut(&session->recorder_gate, GATE_PATIENCE_NS))
+		close_recorder(session);
+	else
+		r = -EBUSY;
+	notify(session, ENDED, SESSION_ENDED);
+	return r;
+}
+
+// --- the end ---------------------------------------------------------------------------------------------------------
+
 struct session *session_free(struct session *session)
 {
 	if (!session)
 		return NULL;
+	if (atomic_load(&session->abandoned)) {
+		pthread_detach(session->thread);
+		unref(session);
+		return NULL;
+	}
 	pthread_join(session->thread, NULL);
-
-	struct scenario *scenario = session->scenario;
-
-	destroy(session); // what it frees still looks into the scenario
-	scenario_free(scenario);
+	destroy(session);
 	return NULL;
 }

@@ -46,6 +46,19 @@ int session_start(const struct session_params *params, struct session **ret, str
 /// ENDED.
 void session_stop(struct session *session, Condprof__EndReason reason);
 
+/// What changes with every pass, check begun and action, and with every look at it during a wait that a stop ends.
+/// @return false: it makes no passes (yet, or any longer), and cannot be stuck in one
+bool session_progress(struct session *session, uint64_t *ret);
+/// A sentence that says for how long there was no progress, and what is being checked.
+void session_stuck_text(struct session *session, int64_t since_ns, char *out, size_t size);
+/// Ends it as failed with the reason check-stuck; like session_stop() otherwise.
+void session_stop_stuck(struct session *session, const char *text);
+/// Closes it in place of its thread, which hangs: releases and closes the input, closes the report with what there is
+/// (waits for the disk), notifies ENDED on the caller's thread. Its thread may end whenever it likes, with the memory and
+/// the screen it holds; it does nothing any more that can be seen.
+/// @return 0; -EALREADY: it ends by itself; -EBUSY: it hangs in a call of its input, which stays as it is
+int session_abandon(struct session *session);
+
 /// Hands a broadcast to the next pass. @return whether the scenario waits for this name (without a bus)
 bool session_emit(struct session *session, const char *broadcast);
 
@@ -70,7 +83,7 @@ const struct error *session_error(const struct session *session);
 int session_snapshot_overview(struct session *session, uint8_t **ret, size_t *ret_size);
 int session_snapshot_aggregates(struct session *session, uint8_t **ret, size_t *ret_size);
 
-/// Joins the thread: only after OPEN_FAILED or ENDED was notified.
+/// Joins the thread, or leaves it to itself when it was abandoned: only after OPEN_FAILED or ENDED was notified.
 struct session *session_free(struct session *session);
 
 #endif

@@ -54,6 +54,7 @@ struct timing {
 	const struct scenario *scenario;
 	measuring_clock clock;
 	figure start_ns, clock_pair_ns;
+	figure frozen_ns; // 0: no
 	struct condition_slot *conditions;
 	struct event_slot *events;
 
@@ -224,6 +225,11 @@ void timing_finish(struct timing *timing)
 	uint32_t sequence = write_begin(&timing->site_sequence);
 	WRITE(timing->site_since, NOT_RUNNING);
 	write_end(&timing->site_sequence, sequence);
+}
+
+void timing_freeze(struct timing *timing)
+{
+	WRITE(timing->frozen_ns, timing->clock());
 }
 
 int64_t timing_enter(struct timing *timing, enum time_site site)
@@ -548,7 +554,7 @@ static int64_t read_sites(struct timing *timing, int64_t site_ns[TIME_SITES])
 
 	// read after `since` was, so it cannot be before it
 	if (since != NOT_RUNNING)
-		site_ns[site] += timing->clock() - since;
+		site_ns[site] += (READ(timing->frozen_ns) ? READ(timing->frozen_ns) : timing->clock()) - since;
 	for (int i = 0; i < TIME_SITES; i++)
 		sum += site_ns[i];
 	return sum;

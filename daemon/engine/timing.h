@@ -95,6 +95,10 @@ int64_t timing_gap(struct timing *timing, int64_t ns);
 
 int64_t timing_start_ns(const struct timing *timing); ///< what the clock said at the start
 
+/// Any thread: the part of the tree that runs now counts no further than to this moment. For a session whose thread
+/// hangs.
+void timing_freeze(struct timing *timing);
+
 // --- any thread ------------------------------------------------------------------------------------------------------
 
 struct histogram {

@@ -138,6 +138,7 @@ bool verify_event(struct processor *processor, uint32_t event)
 		struct outcome *outcome = &verification->outcomes[verification->reached];
 
 		processor_step(processor);
+		atomic_store_explicit(&processor->progress.checking, condition, memory_order_relaxed);
 		verify_measured(processor, condition, reference_ns, outcome);
 		verification->reached++;
 		if (outcome->fulfilled == e->any) {

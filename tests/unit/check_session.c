@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Whole sessions on their own threads: real scenarios, detection, report and store, on a display in memory.
+#include "daemon/detect/detect.h"
+#include "daemon/engine/ending.h"
 #include "daemon/engine/session.h"
 #include "daemon/log/log.h"
 #include "daemon/report/store.h"
@@ -369,6 +371,33 @@ int64_t __wrap_measuring_clock_monotonic(void)
 		abort();
 	measuring_reads++;
 	return __real_measuring_clock_monotonic();
+}
+
+// --- a check that hangs ----------------------------------------------------------------------------------------------
+
+// The linker puts it between the engine and its detector (--wrap).
+void __real_detect_color(struct detect_frame *frame, uint32_t rgb, const struct detect_query *query,
+			 struct detect_result *ret);
+void __wrap_detect_color(struct detect_frame *frame, uint32_t rgb, const struct detect_query *query,
+			 struct detect_result *ret);
+static _Atomic int checks_before_hanging = -1; // below 0: it never does
+static _Atomic bool hangs, let_go;
+
+// As a fault would have it: whatever the session is told, it computes on.
+static void hang(void)
+{
+	if (checks_before_hanging < 0 || checks_before_hanging-- > 0)
+		return;
+	hangs = true;
+	while (!let_go)
+		sched_yield();
+}
+
+void __wrap_detect_color(struct detect_frame *frame, uint32_t rgb, const struct detect_query *query,
+			 struct detect_result *ret)
+{
+	hang();
+	__real_detect_color(frame, rgb, query, ret);
 }
 
 // --- sessions that come to their end ---------------------------------------------------------------------------------
@@ -808,6 +837,134 @@ START_TEST(test_stop_in_a_computing_check)
 }
 END_TEST
 
+static void wait_hanging(void)
+{
+	while (!hangs)
+		sched_yield();
+}
+
+// What an abandoned thread does once it comes back: nothing but giving back its screen.
+static void let_it_end(int closes)
+{
+	let_go = true;
+	while (place.display->closes < closes)
+		sched_yield();
+}
+
+static void hanging_session(bool report, struct session **ret)
+{
+	Condprof__Event *event = wire_event("see red", false);
+
+	wire_color(event, RED, 20, 30);
+	wire_click(event, "c0", 0);
+	memory_display_fill(place.display, (struct rect){20, 30, 30, 40}, RED);
+	checks_before_hanging = 2;
+	hangs = let_go = false;
+	*ret = start(report);
+	wait_hanging();
+}
+
+START_TEST(test_a_hanging_check_is_seen)
+{
+	struct session *session;
+	uint64_t before, after;
+	char text[REASON_TEXT_SIZE];
+
+	hanging_session(true, &session);
+	ck_assert(session_progress(session, &before));
+	ck_assert(session_progress(session, &after));
+	ck_assert_uint_eq(before, after);
+	session_stuck_text(session, 60 * NSEC_PER_SEC, text, sizeof(text));
+	ck_assert_str_eq(text, "no progress for 60 s; what was checked last is “c0” of event “see red”");
+	// it comes back within its grace: an ordinary end, by its own thread
+	session_stop_stuck(session, text);
+	let_go = true;
+	wait_event(SESSION_ENDED);
+	ck_assert(!session_progress(session, &after));
+	ck_assert_int_eq(session_abandon(session), -EALREADY);
+	ck_assert_int_eq(live_of(session).state, CONDPROF__SESSION_STATE__FAILED);
+	ck_assert_int_eq(live_of(session).reason, CONDPROF__END_REASON__REASON_CHECK_STUCK);
+	ck_assert_str_eq(live_of(session).reason_text, text);
+	session_free(session);
+}
+END_TEST
+
+START_TEST(test_a_wait_is_no_hanging)
+{
+	Condprof__Event *event = wire_event("pauses", false);
+	struct session *session;
+	uint64_t before, after;
+
+	wire_color(event, RED, 0, 0);
+	wire_pause(event, 1000 * NSEC_PER_SEC);
+	memory_display_fill(place.display, (struct rect){0, 0, 30, 40}, RED);
+	session = start(true);
+	wait_event(SESSION_OPENED);
+	while (!evaluates(session))
+		sched_yield();
+	ck_assert(session_progress(session, &before));
+	do
+		ck_assert(session_progress(session, &after));
+	while (after == before); // not in its wait yet, at first
+	session_stop(session, CONDPROF__END_REASON__REASON_STOPPED);
+	wait_event(SESSION_ENDED);
+	session_free(session);
+}
+END_TEST
+
+// The report is there, the input is let go, and what the thread wants to do when it comes back is not done.
+START_TEST(test_abandoned)
+{
+	struct read_report report;
+	struct session *session;
+	struct session_live live;
+	size_t calls;
+
+	hanging_session(true, &session);
+	session_stop_stuck(session, "stuck");
+	ck_assert_int_eq(session_abandon(session), 0);
+	wait_event(SESSION_ENDED);
+	ck_assert_int_eq(session_abandon(session), -EALREADY);
+	live = live_of(session);
+	ck_assert_int_eq(live.state, CONDPROF__SESSION_STATE__FAILED);
+	ck_assert_int_eq(live.reason, CONDPROF__END_REASON__REASON_CHECK_STUCK);
+	ck_assert_str_eq(live.reason_text, "stuck");
+	ck_assert_str_eq(live.report_error, "");
+	ck_assert_int_eq(live.passes, 2);
+	calls = place.display->n_calls;
+	ck_assert_uint_eq(memory_display_count(place.display, MEMORY_PRESS), 2);
+	ck_assert_uint_ge(memory_display_count(place.display, MEMORY_RELEASE_ALL), 1);
+
+	read_report(place.store, place.id, NULL, 4096, &report);
+	ck_assert_int_eq(report.overview->state, CONDPROF__SESSION_STATE__FAILED);
+	ck_assert_int_eq(report.overview->reason, CONDPROF__END_REASON__REASON_CHECK_STUCK);
+	ck_assert_int_eq(report.overview->frame_count, 2);
+	ck_assert_int_eq(report.overview->time->duration_ns, live.duration_ns);
+	adds_up(report.overview);
+	ck_assert_uint_eq(count_occurrences(&report), 2);
+	ck_assert_int_eq(report.aggregates->condition_profile->conditions[0]->check_count, 2);
+	read_report_free(&report);
+
+	session_free(session); // the thread is still in its check
+	let_it_end(1);
+	ck_assert_uint_eq(place.display->n_calls, calls);
+}
+END_TEST
+
+START_TEST(test_abandoned_and_back_before_it_is_freed)
+{
+	struct session *session;
+
+	hanging_session(false, &session);
+	session_stop(session, CONDPROF__END_REASON__REASON_STOPPED);
+	ck_assert_int_eq(session_abandon(session), 0);
+	wait_event(SESSION_ENDED);
+	let_it_end(1);
+	ck_assert_int_eq(live_of(session).reason, CONDPROF__END_REASON__REASON_STOPPED);
+	session_free(session);
+}
+END_TEST
+
 START_TEST(test_emit)
 {
 	Condprof__Event *event = wire_event("e", true);
@@ -1034,6 +1191,10 @@ int main(void)
 	tcase_add_test(tcase, test_not_evaluable_is_said);
 	tcase_add_test(tcase, test_stop_in_a_long_press);
 	tcase_add_test(tcase, test_stop_in_a_computing_check);
+	tcase_add_test(tcase, test_a_hanging_check_is_seen);
+	tcase_add_test(tcase, test_a_wait_is_no_hanging);
+	tcase_add_test(tcase, test_abandoned);
+	tcase_add_test(tcase, test_abandoned_and_back_before_it_is_freed);
 	tcase_add_test(tcase, test_emit);
 	tcase_add_test(tcase, test_snapshots_of_a_running_session);
 	tcase_add_test(tcase, test_screen_does_not_open);

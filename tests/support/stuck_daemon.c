@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// condprofd, but a check for the colour #010203 hangs for as long as the file that CONDPROF_TEST_HANG names is there,
+// as a fault in detection would: whatever its session is told. CONDPROF_TEST_STUCK_MS says after how long that is
+// noticed.
+#define main condprofd_main
+int main(int argc, char **argv);
+#include "daemon/main.c"
+#undef main
+
+#include "daemon/control/stuck.h"
+#include "daemon/detect/detect.h"
+
+#include <sched.h>
+
+#define HANGING_COLOUR 0x010203U
+
+void __real_detect_color(struct detect_frame *frame, uint32_t rgb, const struct detect_query *query,
+			 struct detect_result *ret);
+void __wrap_detect_color(struct detect_frame *frame, uint32_t rgb, const struct detect_query *query,
+			 struct detect_result *ret);
+
+/// Says so by a file beside it.
+static void hang(const char *path)
+{
+	char reached[PATH_MAX];
+
+	snprintf(reached, sizeof(reached), "%s.reached", path);
+	close(open(reached, O_CREAT | O_WRONLY, 0600));
+	while (!access(path, F_OK))
+		sched_yield();
+}
+
+void __wrap_detect_color(struct detect_frame *frame, uint32_t rgb, const struct detect_query *query,
+			 struct detect_result *ret)
+{
+	const char *path = getenv("CONDPROF_TEST_HANG");
+
+	if (rgb == HANGING_COLOUR && path && !access(path, F_OK))
+		hang(path);
+	__real_detect_color(frame, rgb, query, ret);
+}
+
+int main(int argc, char **argv)
+{
+	const char *limit = getenv("CONDPROF_TEST_STUCK_MS");
+
+	if (limit)
+		stuck_watch_set_limit(atoll(limit) * NSEC_PER_MSEC);
+	return condprofd_main(argc, argv);
+}
