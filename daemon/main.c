@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "daemon/control/control.h"
+#include "daemon/detect/detect.h"
 #include "daemon/input/input.h"
 #include "daemon/screen/screen.h"
 #include "daemon/system/paths.h"
@@ -191,6 +192,7 @@ int main(int argc, char **argv)
 	int status;
 
 	fill_standard_descriptors();
+	detect_reader_init_process();
 	status = parse_options(argc, argv, &options);
 	if (status >= 0)
 		return status;

@@ -26,6 +26,7 @@
 #define SCENARIO_MIN_PERIOD_NS NSEC_PER_USEC  ///< of the limiter; faster is `unlimited`
 #define SCENARIO_MIN_ROTATE_NS NSEC_PER_SEC
 #define SCENARIO_MAX_LANGUAGES 8U   ///< of one text or number condition
+#define SCENARIO_MAX_LANGUAGE_SETS 8U  ///< different ones in a scenario
 #define SWIPE_MAX_POINTS 1000U
 #define TEXT_MAX_PARTS 256U         ///< literals and counters of one text
 #define NAME_MAX_BYTES 256U         ///< a name of anything

@@ -117,6 +117,15 @@ static void take_languages(struct scenario_file *file, const struct key *key, co
 	*ret.count = languages ? count : 0;
 }
 
+static void set_wanted_text(struct scenario_file *file, const struct key *key, const struct node *value, void *message)
+{
+	const Condprof__TextCondition *text = message;
+
+	set_text(file, key, value, message);
+	if (text->text && text->text[0] && text->text[strspn(text->text, " ")] == '\0')
+		node_error(file, value, "“%s”: blanks alone cannot be looked for", key->name);
+}
+
 static void set_text_languages(struct scenario_file *file, const struct key *key, const struct node *value,
 			       void *message)
 {
@@ -162,7 +171,7 @@ static const struct key color_keys[] = {
 	KEY_HAS(Condprof__ColorCondition, present, .name = "present", .set = set_bool),
 };
 static const struct key text_keys[] = {
-	KEY(Condprof__TextCondition, text, .name = "text", .set = set_text),
+	KEY(Condprof__TextCondition, text, .name = "text", .set = set_wanted_text),
 	COMMON_KEYS,
 	KEY(Condprof__TextCondition, area, .name = "area", .set = set_area, .required = true),
 	KEY(Condprof__TextCondition, languages, .name = "language", .set = set_text_languages),

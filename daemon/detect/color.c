@@ -35,7 +35,13 @@ static void compute(struct detect_frame *frame, uint32_t rgb, const struct detec
 
 void detect_color(struct detect_frame *frame, uint32_t rgb, const struct detect_query *query, struct detect_result *ret)
 {
-	struct detect_question question = {NULL, rgb, query->area, query->exact, query->best, query->threshold};
+	struct detect_question question = {
+		.rgb = rgb,
+		.area = query->area,
+		.exact = query->exact,
+		.best = query->best,
+		.threshold = query->threshold,
+	};
 	struct rect area;
 
 	*ret = (struct detect_result){0};

@@ -74,10 +74,12 @@ struct detect_result {
 	bool stopped;   ///< the stop flag was seen: nothing else here says anything
 	bool reused;    ///< the result of the last check on this memory: no pixel it looked at has changed
 	bool has_score; ///< score is known exactly
-	double score;   ///< image: correlation; color: confidence
+	double score;   ///< image: correlation; color, text: confidence
 	double colour_difference; ///< image, with has_score, percent
 	int x, y;                 ///< centre, source px; of the found, or with detect_query.best of the best candidate
 	struct rect place;        ///< source px
+	bool has_value;           ///< number: one was read, and
+	double value;             ///< this is it
 	uint32_t used;            ///< 1 << detect_part of every part this check needed
 	uint32_t prepared;        ///< of those, the ones it prepared itself
 	int64_t prepared_ns[DETECT_PARTS]; ///< with a clock: how long each took
@@ -102,5 +104,45 @@ void detect_image(struct detect_frame *frame, const struct detect_template *temp
 /// Compares the mean colour of an area. @param rgb 0xRRGGBB
 void detect_color(struct detect_frame *frame, uint32_t rgb, const struct detect_query *query,
 		  struct detect_result *ret);
+
+/// Reads text: Tesseract with a set of languages. Costs some 35 MB and 0.2 s to make. Used by one thread at a time.
+struct detect_reader;
+
+/// Call it first thing in main(), before there is another thread: what reading uses takes its settings from the
+/// environment, and without them it starts threads of its own, which make it several times slower.
+void detect_reader_init_process(void);
+
+/// Opens the library at the first need of the process; it stays.
+/// @param languages joined by +, the first one leads: "eng+deu"
+/// @return with an error: -ENOTSUP: reading is not built in, -ENOENT: a package that it names is not installed, -ENOMEM
+int detect_reader_new(const char *languages, struct detect_reader **ret, struct error *error);
+struct detect_reader *detect_reader_free(struct detect_reader *reader);
+/// Takes the memory for areas of this size as well, source px.
+int detect_reader_reserve(struct detect_reader *reader, int width, int height);
+
+/// A text to look for, prepared. Used by one thread at a time.
+struct detect_wanted;
+
+/// @param text UTF-8, one line; blanks at both ends do not count
+/// @return 0, -EINVAL: nothing but blanks, -ENOMEM
+int detect_wanted_new(const char *text, bool ignore_case, struct detect_wanted **ret);
+struct detect_wanted *detect_wanted_free(struct detect_wanted *wanted);
+
+/// Looks for a text among the lines of an area. The pixels are the source's, whatever the quality; `exact` and `best`
+/// change nothing. The place is the best line's. @param ret always filled
+void detect_text(struct detect_frame *frame, struct detect_reader *reader, struct detect_wanted *wanted,
+		 const struct detect_query *query, struct detect_result *ret);
+
+/// Which separator is decimal.
+enum detect_format {
+	DETECT_FORMAT_AUTO,
+	DETECT_FORMAT_DOT,
+	DETECT_FORMAT_COMMA,
+};
+
+/// Reads the first number of an area: found means that there is one. The threshold counts for nothing. The place is its
+/// line's. @param ret always filled
+void detect_number(struct detect_frame *frame, struct detect_reader *reader, enum detect_format format,
+		   const struct detect_query *query, struct detect_result *ret);
 
 #endif

@@ -161,7 +161,13 @@ static void compute(struct detect_frame *frame, const struct detect_template *te
 void detect_image(struct detect_frame *frame, const struct detect_template *template_, const struct detect_query *query,
 		  struct detect_result *ret)
 {
-	struct detect_question question = {template_, 0, query->area, query->exact, query->best, query->threshold};
+	struct detect_question question = {
+		.template_ = template_,
+		.area = query->area,
+		.exact = query->exact,
+		.best = query->best,
+		.threshold = query->threshold,
+	};
 	struct rect area;
 
 	*ret = (struct detect_result){0};

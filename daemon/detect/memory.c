@@ -282,8 +282,9 @@ static bool unchanged(const struct detect_memory *memory, struct detect_frame *f
 
 static bool same_question(const struct detect_question *a, const struct detect_question *b)
 {
-	return a->template_ == b->template_ && a->rgb == b->rgb && a->exact == b->exact && a->best == b->best &&
-	       a->threshold == b->threshold && same_rect(&a->area, &b->area);
+	return a->template_ == b->template_ && a->rgb == b->rgb && a->wanted == b->wanted && a->format == b->format &&
+	       a->exact == b->exact && a->best == b->best && a->threshold == b->threshold &&
+	       same_rect(&a->area, &b->area);
 }
 
 bool memory_recall(struct detect_memory *memory, struct detect_frame *frame, const struct detect_question *question,

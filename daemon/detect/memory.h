@@ -13,8 +13,10 @@
 
 /// What a result depends on besides pixels.
 struct detect_question {
-	const struct detect_template *template_; ///< NULL: a color
-	uint32_t rgb;
+	const struct detect_template *template_; ///< of an image
+	const struct detect_wanted *wanted;      ///< of a text
+	enum detect_format format;               ///< of a number
+	uint32_t rgb;                            ///< of a color
 	struct rect area;
 	bool exact, best;
 	double threshold;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The engine's side of detection: one frame with what is prepared of it, one template an image condition, one query a
-// screen condition, all made before the first check. A change of the frame's size makes the templates anew where its
-// reduction changed with it.
+// screen condition, what reads texts and numbers, all made before the first check. A change of the frame's size makes
+// the templates anew where its reduction changed with it.
 #include "daemon/engine/detector.h"
+#include "daemon/engine/reading.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@ struct picture_detector {
 	struct detect_frame *frame;
 	struct detect_template **templates; // a condition; NULL where there is none
 	struct detect_query *queries;       // a condition; with a memory where it is one of the screen
+	struct reading *reading;            // of text and number conditions
 	int ratio_num, ratio_den;           // of the templates; 0: none made yet
 };
 
@@ -62,6 +64,8 @@ static int resize(struct detector *detector, int width, int height, struct error
 	int num, den, r;
 
 	r = detect_frame_reserve(d->frame, width, height, d->scenario->quality);
+	if (r == 0)
+		r = reading_reserve(d->reading, width, height);
 	if (r < 0)
 		return error_set(error, CONDPROF__CODE__INTERNAL, -r, "no memory for frames of %dx%d px", width,
 				 height);
@@ -99,8 +103,10 @@ static void ask(struct picture_detector *d, uint32_t condition, const struct det
 		*ret = (struct detect_result){0};
 	else if (c->kind == CONDITION_IMAGE)
 		detect_image(d->frame, d->templates[condition], query, ret);
-	else
+	else if (c->kind == CONDITION_COLOR)
 		detect_color(d->frame, c->rgb, query, ret);
+	else
+		reading_check(d->reading, condition, d->frame, query, ret);
 }
 
 static void check(struct detector *detector, uint32_t condition, struct detect_result *ret)
@@ -134,6 +140,7 @@ static struct detector *destroy(struct detector *detector)
 		detect_memory_free(d->queries[i].memory);
 	free(d->templates);
 	free(d->queries);
+	reading_free(d->reading);
 	detect_frame_free(d->frame);
 	free(d);
 	return NULL;
@@ -162,6 +169,7 @@ int detector_new(const struct scenario *scenario, measuring_clock clock, const v
 {
 	static const struct detector_ops ops = {resize, begin, check, destroy};
 	struct picture_detector *d = calloc(1, sizeof(*d));
+	int r;
 
 	if (!d)
 		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "no memory for the detector");
@@ -172,6 +180,11 @@ int detector_new(const struct scenario *scenario, measuring_clock clock, const v
 	if (!d->templates || !d->queries || detect_frame_new(&d->frame) < 0 || fill_queries(d, stop) < 0) {
 		destroy(&d->base);
 		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "no memory for the detector");
+	}
+	r = reading_new(scenario, &d->reading, error);
+	if (r < 0) {
+		destroy(&d->base);
+		return r;
 	}
 	detect_frame_set_clock(d->frame, clock);
 	*ret = &d->base;

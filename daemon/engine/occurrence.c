@@ -202,6 +202,8 @@ static void image_result(const struct condition *condition, const struct outcome
 	result->has_confidence_rate = outcome->has_score;
 	result->confidence_rate = MIN(MAX(outcome->score, 0.0), 1.0);
 	result->has_no_confidence = result->no_confidence = !outcome->has_score;
+	result->has_value = outcome->has_value;
+	result->value = outcome->value;
 	result->has_duration_ms = result->has_duration_ns = measured;
 	result->duration_ns = outcome->duration_ns;
 	result->duration_ms = outcome->duration_ns / NSEC_PER_MSEC;

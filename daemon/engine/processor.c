@@ -26,10 +26,6 @@ static void place_of(const struct scenario *scenario, uint32_t event, const char
 
 static int check_condition(const struct scenario *scenario, const struct condition *condition, struct error *error)
 {
-	if (condition->kind == CONDITION_TEXT || condition->kind == CONDITION_NUMBER)
-		return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
-				 "%s conditions are not built yet: use an image or a color condition",
-				 condition->kind == CONDITION_TEXT ? "text" : "number");
 	if (condition->kind == CONDITION_BROADCAST &&
 	    scenario->broadcasts[condition->broadcast].bus != CONDPROF__BUS__BUS_NONE)
 		return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,

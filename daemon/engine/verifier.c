@@ -16,8 +16,13 @@ static bool verify_screen(struct processor *processor, uint32_t condition, struc
 	outcome->x = result->x;
 	outcome->y = result->y;
 	outcome->place = result->place;
+	outcome->has_value = outcome->matched && result->has_value;
+	outcome->value = result->value;
+	if (c->kind == CONDITION_NUMBER)
+		return outcome->has_value && states_compare(outcome->value, c->ocr.comparison,
+							    states_operand(&processor->states, &c->ocr.operand));
 	// not evaluable: neither fulfilled nor its negation
-	return result->evaluable && !result->stopped && result->found == (c->kind == CONDITION_NUMBER || c->present);
+	return result->evaluable && !result->stopped && result->found == c->present;
 }
 
 static bool verify_condition(struct processor *processor, uint32_t condition, int64_t reference_ns,
@@ -99,6 +104,7 @@ static void verify_measured(struct processor *processor, uint32_t condition, int
 
 	outcome->matched = false;
 	outcome->has_score = false;
+	outcome->has_value = false;
 	if (timing) {
 		begin = timing_check_begin(timing);
 		outcome->fulfilled = verify_condition(processor, condition, reference_ns, outcome, &result);

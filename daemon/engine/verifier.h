@@ -16,6 +16,8 @@ struct outcome {
 	int x, y; ///< centre, px of the frame
 	struct rect place;
 	double score;
+	bool has_value; ///< a number was read
+	double value;
 	int64_t duration_ns; ///< with timing
 };
 

@@ -171,6 +171,8 @@ static void decode_text(struct decoder *decoder, const Condprof__TextCondition *
 	condition->ocr.text = message->text ? message->text : "";
 	if (condition->ocr.text[0] == '\0')
 		problem(decoder, "text", "the text to look for is missing");
+	else if (condition->ocr.text[strspn(condition->ocr.text, " ")] == '\0')
+		problem(decoder, "text", "the text to look for is blank");
 	else if (check_length(decoder, "text", message->text, TEXT_MAX_BYTES) && utf8_has_control(message->text, false))
 		problem(decoder, "text", "the text to look for is one line, without control characters");
 	condition->present = message->present;

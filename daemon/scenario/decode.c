@@ -24,10 +24,6 @@ static const char *not_built(const struct condition *condition, Condprof__Bus bu
 {
 	if (condition) {
 		*ret_field = condition_kind_name(condition->kind);
-		if (condition->kind == CONDITION_TEXT)
-			return "text conditions are";
-		if (condition->kind == CONDITION_NUMBER)
-			return "number conditions are";
 		if (condition->kind == CONDITION_BROADCAST && bus != CONDPROF__BUS__BUS_NONE) {
 			*ret_field = "bus";
 			return "broadcasts from D-Bus are";

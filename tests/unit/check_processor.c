@@ -1357,23 +1357,17 @@ START_TEST(test_what_is_not_built)
 {
 	struct maker *maker = maker_new();
 	struct error error = {0};
-	struct condition *condition;
 	struct action *action;
 
 	maker_event(maker, "s", false, false);
 	maker_image(maker, "a", true);
-	condition = maker_image(maker, "b", true);
+	maker_image(maker, "b", true);
 	maker_event(maker, "t", true, false);
 	maker_condition(maker, "c", CONDITION_BROADCAST)->broadcast = maker_broadcast(maker, "x");
 	maker_pause(maker, 1);
 	action = maker_pause(maker, 1);
 	ck_assert_int_eq(processor_check(&maker->scenario, &error), 0);
 
-	condition->kind = CONDITION_TEXT;
-	ck_assert_int_eq(processor_check(&maker->scenario, &error), -ENOTSUP);
-	ck_assert_str_eq(error.place, "screen-events[0].conditions[1]");
-	ck_assert_int_eq(error.code, CONDPROF__CODE__UNSUPPORTED);
-	condition->kind = CONDITION_COLOR;
 	maker->scenario.broadcasts[0].bus = CONDPROF__BUS__BUS_SESSION;
 	ck_assert_int_eq(processor_check(&maker->scenario, &error), -ENOTSUP);
 	ck_assert_str_eq(error.place, "trigger-events[0].conditions[0]");

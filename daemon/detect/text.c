@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The text and the number condition: what is read in an area, held against what is wanted.
+#include <errno.h>
+#include <math.h>
+
+#include "daemon/detect/frame.h"
+#include "daemon/detect/memory.h"
+#include "daemon/detect/number.h"
+#include "daemon/detect/reader.h"
+#include "daemon/detect/wanted.h"
+
+#define MISS 1e-9 // by less is none
+
+struct best_line {
+	struct detect_wanted *wanted;
+	size_t distance;
+	struct rect box;
+};
+
+struct first_number {
+	enum detect_format format;
+	enum number_found found;
+	double value;
+	struct rect box;
+};
+
+static bool hold_against(void *context, const struct read_line *line)
+{
+	struct best_line *best = context;
+	size_t distance = wanted_distance(best->wanted, line->text, line->size);
+
+	if (distance < best->distance) {
+		best->distance = distance;
+		best->box = line->box;
+	}
+	return best->distance > 0;
+}
+
+static bool look_for_number(void *context, const struct read_line *line)
+{
+	struct first_number *number = context;
+
+	number->found = number_find(line->text, line->size, number->format, &number->value);
+	number->box = line->box;
+	return number->found == NUMBER_NO_TOKEN;
+}
+
+static struct picture_view view_of(const struct detect_frame *frame, const struct rect *area)
+{
+	return (struct picture_view){
+		.pixels = frame->source.pixels + area->top * frame->source.stride + 4 * (ptrdiff_t)area->left,
+		.width = area->right - area->left,
+		.height = area->bottom - area->top,
+		.stride = frame->source.stride,
+	};
+}
+
+static void set_place(const struct rect *area, const struct rect *box, struct detect_result *ret)
+{
+	ret->place = (struct rect){area->left + box->left, area->top + box->top, area->left + box->right,
+				   area->top + box->bottom};
+	ret->x = ret->place.left + (box->right - box->left) / 2;
+	ret->y = ret->place.top + (box->bottom - box->top) / 2;
+}
+
+// @return whether the check is over: not evaluable, or nothing changed since the last one
+static bool begin_check(struct detect_frame *frame, const struct detect_query *query,
+			const struct detect_question *question, struct detect_result *ret)
+{
+	struct rect area;
+
+	*ret = (struct detect_result){0};
+	if (!frame_has_pixels(frame) || !frame_area(frame, query, &area))
+		return true;
+	ret->evaluable = true;
+	return query->memory && memory_recall(query->memory, frame, question, area, ret);
+}
+
+// What could not be read has no text in it.
+static void end_check(struct detect_frame *frame, const struct detect_query *query, int r, struct detect_result *ret)
+{
+	if (r == -ECANCELED) {
+		ret->stopped = true;
+		ret->found = ret->has_score = ret->has_value = false;
+	}
+	if (query->memory)
+		memory_keep(query->memory, frame, ret);
+}
+
+void detect_text(struct detect_frame *frame, struct detect_reader *reader, struct detect_wanted *wanted,
+		 const struct detect_query *query, struct detect_result *ret)
+{
+	struct detect_question question = {
+		.wanted = wanted, .area = query->area, .exact = query->exact, .threshold = query->threshold};
+	size_t length = wanted_length(wanted);
+	struct best_line best = {wanted, length, {0}};
+	int r;
+
+	if (begin_check(frame, query, &question, ret))
+		return;
+	best.box = (struct rect){0, 0, query->area.right - query->area.left, query->area.bottom - query->area.top};
+	r = reader_read(reader, view_of(frame, &query->area), query->stop, hold_against, &best);
+	ret->has_score = true;
+	ret->score = 1 - (double)best.distance / (double)length;
+	ret->found = ret->score >= 1 - query->threshold / 100 - MISS;
+	set_place(&query->area, &best.box, ret);
+	end_check(frame, query, r, ret);
+}
+
+void detect_number(struct detect_frame *frame, struct detect_reader *reader, enum detect_format format,
+		   const struct detect_query *query, struct detect_result *ret)
+{
+	struct detect_question question = {.format = format, .area = query->area, .exact = query->exact};
+	struct first_number number = {.format = format, .found = NUMBER_NO_TOKEN};
+	int r;
+
+	if (begin_check(frame, query, &question, ret))
+		return;
+	r = reader_read(reader, view_of(frame, &query->area), query->stop, look_for_number, &number);
+	ret->found = ret->has_value = r == 0 && number.found == NUMBER_READ;
+	if (ret->found) {
+		ret->value = number.value;
+		set_place(&query->area, &number.box, ret);
+	}
+	end_check(frame, query, r, ret);
+}
