@@ -27,7 +27,7 @@ struct decoding {
 
 static_assert(ARRAY_SIZE(((struct scenario_problems *)0)->items) == SCENARIO_MAX_PROBLEMS, "one reply holds them all");
 
-/// What only a start needs is given back here, on the worker: it may be large.
+/// What the kind of upload does not need any more is given back here: it may be large.
 static void run_decoding(struct job *job)
 {
 	struct decoding *decoding = CONTAINER_OF(job, struct decoding, job);
@@ -36,7 +36,7 @@ static void run_decoding(struct job *job)
 
 	decoding->result = scenario_decode(upload->data, upload->size - upload->trial.picture_bytes, &scenario,
 					   &decoding->problems);
-	if (!decoding->result && upload->kind != CONDPROF__UPLOAD__CHECK) {
+	if (!decoding->result && (upload->kind == CONDPROF__UPLOAD__START || upload->kind == CONDPROF__UPLOAD__TRY)) {
 		decoding->scenario = scenario;
 		return;
 	}
