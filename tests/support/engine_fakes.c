@@ -355,7 +355,7 @@ static enum screen_status fake_wait(struct screen *screen, const struct screen_w
 
 static void give(struct fake_screen *s, struct frame *ret)
 {
-	*ret = (struct frame){{s->pixels, s->width, s->height, 4 * (ptrdiff_t)s->width}, s->serial};
+	*ret = (struct frame){.view = {s->pixels, s->width, s->height, 4 * (ptrdiff_t)s->width}, .serial = s->serial};
 	s->base.width = s->width;
 	s->base.height = s->height;
 }
