@@ -149,8 +149,13 @@ def test_files():
     })
 
 
-def test_sessions_of_the_daemon():
+def test_sessions_and_scenarios_of_the_daemon():
     with Daemon() as daemon:
+        for name in ('kiosk', 'night.shift'):
+            file = daemon.home / f'{name}.yaml'
+            file.write_text('scenario: "one, two"\nscreen: replay:/nowhere\nscreen-events:\n  - event: red\n'
+                            '    conditions: [{color: "#ff0000", area: [0, 0, 1, 1]}]\n')
+            ctl('--socket', daemon.socket_path, 'install', file).ok()
         endless = endless_scenario(write_frames(daemon.home / 'black', [png(8, 8, (0, 0, 0))]), name='Bahnhof, Gleis 1')
         with Client(daemon.socket_path) as client:
             ended = str(client.start(endless, max_passes=1, wait=True).id)
@@ -163,6 +168,8 @@ def test_sessions_of_the_daemon():
             f'{socket} delete {ended} ': [ended, running],
             'condprofctl --socket /nonexistent stop ': [],
             f'{socket} list ': [],
+            f'{socket} remove ': ['kiosk', 'night.shift'],
+            f'{socket} start ': ['kiosk', 'night.shift', 'one.yaml', 'two.yml', 'reports'],
         })
 
 
