@@ -356,16 +356,24 @@ static bool answered(const struct connection *connection, uint64_t id)
 int connection_upload(struct connection *connection, Condprof__Upload upload, Condprof__StartOptions *options,
 		      const uint8_t *data, size_t size, uint64_t *ret_id, struct error *error)
 {
-	Condprof__Request request = CONDPROF__REQUEST__INIT;
 	Condprof__Begin begin = CONDPROF__BEGIN__INIT;
+
+	begin.has_upload = true;
+	begin.upload = upload;
+	begin.options = options;
+	return connection_upload_begin(connection, &begin, data, size, ret_id, error);
+}
+
+int connection_upload_begin(struct connection *connection, Condprof__Begin *begin, const uint8_t *data, size_t size,
+			    uint64_t *ret_id, struct error *error)
+{
+	Condprof__Request request = CONDPROF__REQUEST__INIT;
 	Condprof__Chunk chunk = CONDPROF__CHUNK__INIT;
 
-	begin.has_upload = begin.has_size = true;
-	begin.upload = upload;
-	begin.size = size;
-	begin.options = options;
+	begin->has_size = true;
+	begin->size = size;
 	request.body_case = CONDPROF__REQUEST__BODY_BEGIN;
-	request.begin = &begin;
+	request.begin = begin;
 	int r = connection_send(connection, &request, error);
 	request.body_case = CONDPROF__REQUEST__BODY_CHUNK;
 	request.chunk = &chunk;

@@ -61,6 +61,10 @@ int connection_call(struct connection *connection, Condprof__Request *request, C
 int connection_upload(struct connection *connection, Condprof__Upload upload, Condprof__StartOptions *options,
 		      const uint8_t *data, size_t size, uint64_t *ret_id, struct error *error);
 
+/// The same, with a Begin of the caller's; its size is filled in.
+int connection_upload_begin(struct connection *connection, Condprof__Begin *begin, const uint8_t *data, size_t size,
+			    uint64_t *ret_id, struct error *error);
+
 /// The daemon's last error, after -EREMOTEIO; until the next call.
 const Condprof__Error *connection_error(const struct connection *connection);
 

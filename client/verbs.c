@@ -72,6 +72,13 @@ static const struct option_row install_options[] = {
 	{0},
 };
 
+static const struct option_row try_options[] = {
+	{"--frame", NULL, "PNG", .help = "on this picture instead of the scenario's screen"},
+	{"--screen", NULL, "URI", .help = "on this screen instead of the scenario's: replay:DIR, x11::0"},
+	{"--annotate", NULL, "OUT.png", .help = "save the picture with areas, matches and scores drawn on it"},
+	{0},
+};
+
 #define ANY_NUMBER 1000
 
 const struct verb verbs[] = {
@@ -89,7 +96,8 @@ const struct verb verbs[] = {
 	{"delete", 1, ANY_NUMBER, "ID...", "remove kept reports", NULL, .run = cmd_delete},
 	{"check", 1, 1, "SCENARIO.yaml", "say what is wrong with a scenario file, or what it means", NULL,
 	 .run = cmd_check},
-	{"try", 1, 1, "SCENARIO.yaml", "check a scenario's conditions on one picture", NULL, .run = NULL},
+	{"try", 1, 1, "SCENARIO.yaml", "check a scenario's conditions on one picture", try_options, .run = cmd_try,
+	 .waits = true},
 	{"tune", 2, 2, "SCENARIO.yaml ID|DIR", "suggest thresholds and areas", NULL, .run = NULL},
 	{"capture", 1, 1, "OUT.png", "save a picture of the screen", NULL, .run = NULL},
 	{"install", 1, 1, "SCENARIO.yaml", "keep a scenario under a name", install_options, .run = cmd_install},

@@ -22,9 +22,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-#define ROWS_MAX 48U                    // of one reply
-#define ROWS_BYTES (40U * 1024)         // of one reply: what a row may add stays within a frame
-#define STEP_NS (200 * NSEC_PER_MSEC)   // then what is there is sent: whoever waits sees that it goes on
+#define ROWS_MAX 48U                  // of one reply
+#define ROWS_BYTES (40U * 1024)       // of one reply: what a row may add stays within a frame
+#define STEP_NS (200 * NSEC_PER_MSEC) // then what is there is sent: whoever waits sees that it goes on
 
 /// A condition's row in a reply and what its pointers point to.
 struct look_row {
@@ -65,8 +65,8 @@ struct look {
 	struct picture *picture; ///< that was sent
 	struct frame frame;
 	struct trial *trial;
-	int64_t number;      ///< of the picture, from 1
-	uint32_t next;       ///< condition
+	int64_t number; ///< of the picture, from 1
+	uint32_t next;  ///< condition
 	uint8_t *png;
 	size_t png_size, sent;
 	int result;

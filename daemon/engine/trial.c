@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-#define BELOW 1e-6        // percent: what a lower threshold is lower by; scores have 1e-10
+#define BELOW 1e-6         // percent: what a lower threshold is lower by; scores have 1e-10
 #define LOWER_TRIES_MAX 32 // each finds something better; there are never so many
 
 struct trial {

@@ -21,8 +21,9 @@ daemon: proto daemon/log daemon/screen daemon/input daemon/report daemon/system 
 client/scenario: proto daemon/picture
 client/report: proto
 client/render: proto
-client/view: proto client/report client/render client/scenario
-client: proto daemon/picture client/scenario client/report client/render client/view
+client/trial: proto daemon/picture
+client/view: proto client/report client/render client/scenario client/trial
+client: proto daemon/picture client/scenario client/report client/render client/trial client/view
 '
 
 allowed() # folder: what it may include

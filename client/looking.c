@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "config.h"
+
+#include "client/looking.h"
+
+#include "client/scenario/uri.h"
+#include "daemon/picture/picture.h"
+#include "proto/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum exit_code take_screen(const struct client *client, char **ret)
+{
+	const char *text = client_option(client, "--screen");
+	CLEANUP_FREE char *folder = NULL;
+	struct error error = {0};
+
+	if (!text)
+		return EXIT_DONE;
+	folder = getcwd(NULL, 0);
+	int r = uri_for_daemon(text, false, folder, false, ret, &error);
+	return r < 0 ? client_fail(client, EXIT_USAGE, "--screen %s: %s", text, error.message) : EXIT_DONE;
+}
+
+// --- what comes from the daemon --------------------------------------------------------------------------------------
+
+void incoming_clear(struct incoming *incoming)
+{
+	free(incoming->data);
+	free(incoming->screen);
+	*incoming = (struct incoming){0};
+}
+
+static int begin(struct incoming *incoming, const Condprof__Captured *captured, struct error *error)
+{
+	if (!captured->has_size || captured->size == 0 || captured->size > PNG_MAX_BYTES)
+		return error_set(error, CONDPROF__CODE__BAD_FRAME, EPROTO, "the daemon sent a picture without a size");
+	if (captured->screen && !(incoming->screen = strdup(captured->screen)))
+		return -ENOMEM;
+	incoming->size = captured->size;
+	incoming->width = captured->width;
+	incoming->height = captured->height;
+	incoming->data = malloc(incoming->size);
+	return incoming->data ? 0 : -ENOMEM;
+}
+
+int incoming_add(struct incoming *incoming, const Condprof__Captured *captured, struct error *error)
+{
+	int r = incoming->data ? 0 : begin(incoming, captured, error);
+
+	if (r < 0)
+		return r;
+	if (captured->data.len > incoming->size - incoming->filled)
+		return error_set(error, CONDPROF__CODE__BAD_FRAME, EPROTO,
+				 "the daemon sent more of a picture than it has");
+	if (captured->data.len)
+		memcpy(incoming->data + incoming->filled, captured->data.data, captured->data.len);
+	incoming->filled += captured->data.len;
+	return incoming->filled == incoming->size;
+}
+
+// --- files -----------------------------------------------------------------------------------------------------------
+
+static enum exit_code read_failed(const struct client *client, const char *path, int errno_value)
+{
+	return client_fail(client, errno_value == ENOENT || errno_value == ENOTDIR ? EXIT_NOT_FOUND : EXIT_FAILED,
+			   "can't read %s: %s", path, strerror(errno_value));
+}
+
+static int read_all(int fd, uint8_t *data, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		ssize_t n = read(fd, data + at, size - at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return -EIO; // shrank meanwhile
+		at += (size_t)n;
+	}
+	return 0;
+}
+
+enum exit_code read_png_file(const struct client *client, const char *path, size_t most, uint8_t **ret,
+			     size_t *ret_size)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	CLEANUP_FREE uint8_t *data = NULL;
+	struct error error = {0};
+	struct stat status;
+	int width, height;
+
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return read_failed(client, path, errno);
+	if (!S_ISREG(status.st_mode))
+		return client_fail(client, EXIT_FAILED, "%s is not a file", path);
+	if ((uint64_t)status.st_size > most)
+		return client_fail(client, EXIT_FAILED,
+				   "%s is too large: picture and scenario may have %u MiB together", path,
+				   SCENARIO_MAX_BYTES / (1024U * 1024U));
+	size_t size = (size_t)status.st_size;
+	data = malloc(size + 1);
+	if (!data)
+		return read_failed(client, path, ENOMEM);
+	int r = read_all(fd, data, size);
+	if (r < 0)
+		return read_failed(client, path, -r);
+	if (png_peek_size(data, size, &width, &height, &error) < 0)
+		return client_fail(client, EXIT_FAILED, "%s: %s", path, error.message);
+	*ret = TAKE_POINTER(data);
+	*ret_size = size;
+	return EXIT_DONE;
+}
+
+static int write_all(int fd, const uint8_t *data, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		ssize_t n = write(fd, data + at, size - at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		at += (size_t)n;
+	}
+	return 0;
+}
+
+static enum exit_code write_standard_output(const struct client *client, const uint8_t *data, size_t size)
+{
+	if (isatty(STDOUT_FILENO))
+		return client_fail(client, EXIT_USAGE,
+				   "standard output is a terminal, where a PNG file is of no use: name a file");
+	fflush(stdout);
+	int r = write_all(STDOUT_FILENO, data, size);
+	return r < 0 ? client_fail(client, EXIT_FAILED, "can't write to standard output: %s", strerror(-r)) : EXIT_DONE;
+}
+
+/// What is no regular file (a FIFO, /dev/null, a symbolic link) is written to; else the name gets a new file.
+static bool is_written_to(const char *path)
+{
+	struct stat status;
+
+	return lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+static int write_in_place(const char *path, const uint8_t *data, size_t size)
+{
+	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+
+	return fd < 0 ? -errno : write_all(fd, data, size);
+}
+
+static int write_new(const char *path, const uint8_t *data, size_t size)
+{
+	CLEANUP_FREE char *temporary = NULL;
+	mode_t mask = umask(0);
+	int r;
+
+	umask(mask);
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+		return -ENOMEM;
+	CLEANUP_CLOSE int fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	r = fchmod(fd, 0666 & ~mask) < 0 ? -errno : write_all(fd, data, size);
+	if (r == 0 && rename(temporary, path) < 0)
+		r = -errno;
+	if (r < 0)
+		unlink(temporary);
+	return r;
+}
+
+enum exit_code write_file(const struct client *client, const char *path, const uint8_t *data, size_t size)
+{
+	if (strcmp(path, "-") == 0)
+		return write_standard_output(client, data, size);
+	int r = is_written_to(path) ? write_in_place(path, data, size) : write_new(path, data, size);
+	return r < 0 ? client_fail(client, EXIT_FAILED, "can't write %s: %s", path, strerror(-r)) : EXIT_DONE;
+}
