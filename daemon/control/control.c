@@ -7,7 +7,9 @@
 
 #include "daemon/control/listener.h"
 #include "daemon/control/looks.h"
+#include "daemon/control/reload.h"
 #include "daemon/control/sessions.h"
+#include "daemon/control/status.h"
 #include "daemon/control/stuck.h"
 #include "daemon/report/store.h"
 #include "daemon/report/writer.h"
@@ -25,8 +27,6 @@
 #define DRAIN_NS (1 * NSEC_PER_SEC) // for clients to read their last replies
 #define HURRY_NS (1 * NSEC_PER_SEC) // for sessions, after a second signal
 #define INTERRUPTED_A_STEP 32U
-#define SEGMENT_BYTES (UINT64_C(8) << 20)
-#define CHECKPOINT_NS (10 * NSEC_PER_SEC)
 
 /// What concerns only the daemon's own life.
 struct control_life {
@@ -36,7 +36,7 @@ struct control_life {
 	struct loop_timer *watchdog, *drain, *hurry;
 	int64_t watchdog_ns, drain_until_ns;
 	bool hurrying;
-	bool reloading;
+	struct reloader *reloader;
 };
 
 static struct control_life *life_of(struct control *control)
@@ -112,69 +112,6 @@ static void stop(struct control_life *life, const char *signal_name)
 	sessions_stop_all(control->sessions, CONDPROF__END_REASON__REASON_DAEMON_STOPPED);
 	looks_stop_all(control->looks);
 	drain(life);
-}
-
-// --- reloading -----------------------------------------------------------------------------------------------------
-
-struct reload {
-	struct job job;
-	struct control_life *life;
-	struct configuration *configuration;
-	char *mistakes;
-	int result;
-};
-
-static void run_reload(struct job *job)
-{
-	struct reload *reload = CONTAINER_OF(job, struct reload, job);
-	const struct control *control = &reload->life->control;
-
-	reload->result = configuration_load(control->configuration_path, control->configuration_must_exist,
-					    &reload->configuration, &reload->mistakes);
-}
-
-static void log_lines(char *text)
-{
-	char *line;
-
-	while (text && (line = strsep(&text, "\n")))
-		if (*line)
-			log_error("%s", line);
-}
-
-static void reloaded(struct job *job)
-{
-	struct reload *reload = CONTAINER_OF(job, struct reload, job);
-	struct control *control = &reload->life->control;
-
-	if (reload->result < 0) {
-		log_lines(reload->mistakes);
-		log_error("the configuration stays as it was: %s",
-			  reload->result == -EINVAL ? "the file has mistakes" : strerror(-reload->result));
-	} else {
-		configuration_unref(control->configuration);
-		control->configuration = reload->configuration;
-		log_set_level(control->configuration->log_level);
-		log_info("read %s again: it holds for new sessions and clients; limits of what is kept from the next "
-			 "start",
-			 control->configuration_path);
-	}
-	reload->life->reloading = false;
-	free(reload->mistakes);
-	free(reload);
-}
-
-static void begin_reload(struct control_life *life)
-{
-	struct reload *reload = life->reloading || life->control.stopping ? NULL : calloc(1, sizeof(*reload));
-
-	if (!reload)
-		return;
-	life->reloading = true;
-	reload->life = life;
-	reload->job.run = run_reload;
-	reload->job.done = reloaded;
-	worker_submit(life->control.worker, &reload->job);
 }
 
 // --- what was left behind ------------------------------------------------------------------------------------------
@@ -287,7 +224,7 @@ static void on_signal(void *context, unsigned ready)
 	(void)ready;
 	while (read(life->signal_fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGHUP)
-			begin_reload(life);
+			reload_begin(life->reloader);
 		else if (info.ssi_signo == SIGUSR1)
 			log_state(&life->control);
 		else
@@ -336,18 +273,12 @@ static int start_life(struct control_life *life)
 
 static int start_kept(struct control *control, const char *state_path, struct error *error)
 {
-	const struct configuration *configuration = control->configuration;
-	struct store_limits store_limits = {
-		.max_reports = configuration->max_reports,
-		.max_bytes = configuration->max_report_bytes,
-	};
-	// At least two segments, so that the oldest can go without all going.
-	struct writer_limits writer_limits = {
-		.segment_bytes = MIN(SEGMENT_BYTES, configuration->max_messages_bytes / 2),
-		.messages_bytes = configuration->max_messages_bytes,
-		.checkpoint_ns = CHECKPOINT_NS,
-	};
-	int r = store_open(state_path, &store_limits, &control->store, error);
+	struct store_limits store_limits;
+	struct writer_limits writer_limits;
+	int r;
+
+	configured_limits(control->configuration, &store_limits, &writer_limits);
+	r = store_open(state_path, &store_limits, &control->store, error);
 
 	return r < 0 ? r : writer_start(&writer_limits, &control->writer, error);
 }
@@ -369,6 +300,8 @@ static int start_threads(struct control_life *life)
 		r = looks_new(control, &control->looks);
 	if (!r)
 		r = stuck_watch_new(control, &control->stuck);
+	if (!r)
+		r = reloader_new(control, &life->reloader);
 	return r < 0 ? r : start_life(life);
 }
 
@@ -411,7 +344,7 @@ int control_run(struct control *control)
 	int r;
 
 	log_info("condprofd %s listens on %s", PACKAGE_VERSION, listener_name(control->listener));
-	notify_status("0 sessions");
+	status_tell(control->sessions);
 	notify_ready();
 	r = loop_run(control->loop);
 	if (r < 0)
@@ -439,6 +372,8 @@ struct control *control_free(struct control *control)
 	if (!control)
 		return NULL;
 	life = life_of(control);
+	if (!control->stopping)
+		notify_stopping();
 	control->stopping = true;
 	control->listener = listener_free(control->listener);
 	while (!LIST_EMPTY(&control->connections))
@@ -447,6 +382,7 @@ struct control *control_free(struct control *control)
 	sessions_free(control->sessions);
 	stuck_watch_free(control->stuck);
 	loop_watch_free(life->signals);
+	reloader_free(life->reloader);
 	loop_timer_free(life->watchdog);
 	loop_timer_free(life->drain);
 	loop_timer_free(life->hurry);

@@ -3,9 +3,9 @@
 #include "config.h"
 
 #include "daemon/control/sessions-internal.h"
+#include "daemon/control/status.h"
 
 #include "daemon/report/store.h"
-#include "daemon/system/notify.h"
 #include "proto/limits.h"
 
 #include <errno.h>
@@ -196,17 +196,11 @@ void session_entry_place(struct session_entry *entry)
 	}
 }
 
-static void tell_status(const struct sessions *sessions)
-{
-	if (!sessions->control->stopping)
-		notify_status("%u session%s", sessions->count, sessions->count == 1 ? "" : "s");
-}
-
 void session_entry_insert(struct session_entry *entry)
 {
 	TAILQ_INSERT_TAIL(&entry->sessions->entries, entry, link);
 	entry->sessions->count++;
-	tell_status(entry->sessions);
+	status_tell(entry->sessions);
 }
 
 // --- the end of an entry -------------------------------------------------------------------------------------------
@@ -245,7 +239,7 @@ static void freed(struct job *job)
 
 	entry_free(entry);
 	sessions->count--;
-	tell_status(sessions);
+	status_tell(sessions);
 	control_session_gone(sessions->control);
 }
 

@@ -3,7 +3,9 @@
 // what that thread says first answers whoever asked for it.
 #include "config.h"
 
+#include "daemon/control/sandbox.h"
 #include "daemon/control/sessions-internal.h"
+#include "daemon/control/status.h"
 
 #include "daemon/input/input.h"
 #include "daemon/report/store.h"
@@ -85,6 +87,7 @@ static void take_made(struct session_entry *entry, struct session *session)
 	entry->session = session;
 	if (entry->record.id)
 		session_entry_place(entry);
+	status_tell(entry->sessions);
 	if (session && entry->stop_reason)
 		session_stop(session, entry->stop_reason);
 }
@@ -107,7 +110,7 @@ static void on_open_failed(struct mail *mail)
 	struct session_mail *said = CONTAINER_OF(mail, struct session_mail, mail);
 
 	take_made(said->entry, said->session);
-	entry_failed(said->entry, session_error(said->session));
+	entry_failed(said->entry, &said->entry->made.error);
 }
 
 /// On the session's thread.
@@ -120,6 +123,11 @@ static void on_session_event(void *context, struct session *session, enum sessio
 		[SESSION_ENDED] = &entry->ended,
 	};
 
+	if (event == SESSION_OPEN_FAILED) {
+		// `made.error` is the creating job's own only when that failed, and then there is no session.
+		entry->made.error = *session_error(session);
+		sandbox_explain(entry->record.screen, entry->record.input, &entry->made.error);
+	}
 	mails[event]->session = session;
 	mailbox_post(entry->sessions->control->mailbox, &mails[event]->mail);
 }

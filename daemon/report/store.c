@@ -124,6 +124,12 @@ static int open_error(const struct store *store, struct error *error, int r)
 			 store->path, strerror(-r));
 }
 
+void store_set_limits(struct store *store, const struct store_limits *limits)
+{
+	store->limits.max_reports = limits->max_reports ? limits->max_reports : default_limits.max_reports;
+	store->limits.max_bytes = limits->max_bytes ? limits->max_bytes : default_limits.max_bytes;
+}
+
 int store_open(const char *path, const struct store_limits *limits, struct store **ret, struct error *error)
 {
 	struct store *store = calloc(1, sizeof(*store));
@@ -132,11 +138,7 @@ int store_open(const char *path, const struct store_limits *limits, struct store
 	if (!store)
 		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "no memory for the report store");
 	store->fd = store->reports_fd = store->lock_fd = -1;
-	store->limits = default_limits;
-	if (limits && limits->max_reports)
-		store->limits.max_reports = limits->max_reports;
-	if (limits && limits->max_bytes)
-		store->limits.max_bytes = limits->max_bytes;
+	store_set_limits(store, limits ? limits : &default_limits);
 	store->path = strdup(path);
 	r = store->path ? open_folders(store) : -ENOMEM;
 	if (r == 0)

@@ -23,6 +23,8 @@ struct store_limits {
 /// @param limits NULL: the defaults
 int store_open(const char *path, const struct store_limits *limits, struct store **ret, struct error *error);
 struct store *store_close(struct store *store);
+/// Other limits from now on; the next store_vacuum() meets them. A field left 0 means the default.
+void store_set_limits(struct store *store, const struct store_limits *limits);
 
 /// Takes the next id: fsynced, so it never repeats, whatever is deleted or killed. Also for --no-report sessions.
 int store_next_id(struct store *store, int64_t *ret_id, struct error *error);

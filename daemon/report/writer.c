@@ -28,7 +28,6 @@
 enum writer_state { WRITER_AWAKE, WRITER_NAPS, WRITER_SLEEPS };
 
 struct writer {
-	struct writer_limits limits;
 	int wake_fd;
 	atomic_int state;
 	pthread_t thread;
@@ -37,6 +36,8 @@ struct writer {
 	// under the mutex
 	struct recorder *recorders;
 	bool stopping, news;
+	struct writer_limits limits; // of recorders to come
+	int64_t checkpoint_ns;       // the writer's own, from its start
 };
 
 static const struct writer_limits default_limits = {
@@ -332,7 +333,7 @@ static bool take_turns(struct writer *writer)
 			continue;
 		}
 		busy |= drain(recorder);
-		checkpoint_if_due(recorder, writer->limits.checkpoint_ns);
+		checkpoint_if_due(recorder, writer->checkpoint_ns);
 	}
 	return busy;
 }
@@ -402,8 +403,8 @@ static void *writer_main(void *argument)
 
 int writer_attach(struct writer *writer, struct recorder *recorder)
 {
-	segments_init(&recorder->segments, recorder->files, &writer->limits);
 	pthread_mutex_lock(&writer->mutex);
+	segments_init(&recorder->segments, recorder->files, &writer->limits);
 	recorder->next = writer->recorders;
 	writer->recorders = recorder;
 	writer->news = true;
@@ -465,6 +466,7 @@ int writer_start(const struct writer_limits *limits, struct writer **ret, struct
 	if (!writer)
 		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "no memory for the report writer");
 	writer->limits = complete_limits(limits);
+	writer->checkpoint_ns = writer->limits.checkpoint_ns;
 	pthread_mutex_init(&writer->mutex, NULL);
 	pthread_cond_init(&writer->closed, NULL);
 	writer->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -477,6 +479,13 @@ int writer_start(const struct writer_limits *limits, struct writer **ret, struct
 	}
 	*ret = writer;
 	return 0;
+}
+
+void writer_set_limits(struct writer *writer, const struct writer_limits *limits)
+{
+	pthread_mutex_lock(&writer->mutex);
+	writer->limits = complete_limits(limits);
+	pthread_mutex_unlock(&writer->mutex);
 }
 
 struct writer *writer_stop(struct writer *writer)

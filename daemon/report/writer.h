@@ -15,6 +15,8 @@ struct writer_limits {
 
 /// @param limits NULL: the defaults
 int writer_start(const struct writer_limits *limits, struct writer **ret, struct error *error);
+/// Other limits for reports that begin from now on. Any thread.
+void writer_set_limits(struct writer *writer, const struct writer_limits *limits);
 /// After every recorder was closed.
 struct writer *writer_stop(struct writer *writer);
 

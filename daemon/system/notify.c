@@ -5,13 +5,17 @@
 
 #include "daemon/system/notify.h"
 
+#include "proto/utf8.h"
+
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <systemd/sd-daemon.h>
+#include <time.h>
 
 void notify_ready(void)
 {
@@ -19,8 +23,8 @@ void notify_ready(void)
 }
 
 /// sd_notify() waits while the service manager's queue is full, and the control thread must not: a line that finds no
-/// room is dropped, the next one tells the same or better.
-static void notify_now(const char *line)
+/// room is dropped; mostly the next one tells the same or better. @return whether it was not
+static bool notify_now(const char *line)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -28,14 +32,13 @@ static void notify_now(const char *line)
 	CLEANUP_CLOSE int fd = -1;
 
 	if (length < 2 || length >= sizeof(address.sun_path) || (path[0] != '/' && path[0] != '@'))
-		return;
+		return true; // nobody wants to know
 	memcpy(address.sun_path, path, length);
 	if (path[0] == '@')
 		address.sun_path[0] = 0;
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0)
-		sendto(fd, line, strlen(line), MSG_NOSIGNAL, (struct sockaddr *)&address,
-		       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + (path[0] == '/')));
+	return fd >= 0 && sendto(fd, line, strlen(line), MSG_NOSIGNAL, (struct sockaddr *)&address,
+				 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + (path[0] == '/'))) >= 0;
 }
 
 void notify_stopping(void)
@@ -43,14 +46,32 @@ void notify_stopping(void)
 	notify_now("STOPPING=1");
 }
 
+void notify_reloading(void)
+{
+	struct timespec now;
+	char lines[80];
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	snprintf(lines, sizeof(lines), "RELOADING=1\nMONOTONIC_USEC=%" PRId64,
+		 (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+	notify_now(lines);
+}
+
+bool notify_reloaded(void)
+{
+	return notify_now("READY=1");
+}
+
 void notify_status(const char *format, ...)
 {
-	char line[256] = "STATUS=";
+	char line[512] = "STATUS=";
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(line + strlen(line), sizeof(line) - strlen(line), format, arguments);
 	va_end(arguments);
+	// A line of its own is another field: names come from outside.
+	utf8_make_printable(line);
 	notify_now(line);
 }
 

@@ -8,6 +8,10 @@
 
 void notify_ready(void);
 void notify_stopping(void);
+/// The configuration is being read again. Follows notify_ready().
+void notify_reloading(void);
+/// It was, well or not. @return false: the service manager takes nothing just now, say it again
+bool notify_reloaded(void);
 /// A line for `systemctl status`.
 void notify_status(const char *format, ...) PRINTF_LIKE(1, 2);
 void notify_watchdog(void);

@@ -27,7 +27,7 @@ def frames(daemon):
 
 def test_version_and_help():
     out = condprofd('--version').ok().out
-    assert re.match(r'condprofd \S+\nprotocol: 1\.0\nbuilt: .*x11=', out), out
+    assert re.match(r'condprofd \S+\nprotocol: 1\.\d+\nbuilt: .*x11=', out), out
     contains(out, 'screens: replay', 'inputs: log')
     out = condprofd('--help').ok().out
     for option in ('--socket', '--state-dir', '--config', '--check-config', '--version', '--help'):
@@ -379,14 +379,104 @@ def test_kill_9_at_any_moment_leaves_the_state_folder_usable():
 def test_what_the_service_manager_is_told():
     with Daemon() as daemon:
         daemon.poll_notify()
-        contains('\n'.join(daemon.notified), 'STATUS=0 sessions', 'READY=1')
+        equal(daemon.notified, ['STATUS=no session runs', 'READY=1'])
         with daemon.client() as client:
             session = client.start(endless_scenario(frames(daemon)))
-            daemon.wait_notified('STATUS=1 session')
+            daemon.wait_notified(f'STATUS=1 session: {session} endless')
+            other = client.start(endless_scenario(frames(daemon)))
+            daemon.wait_notified(f'STATUS=2 sessions: {session} endless, {other} endless')
             client.stop(session)
+            daemon.wait_notified(f'STATUS=1 session: {other} endless')
+            client.stop(other)
+            until(lambda: daemon.poll_notify()[-1] == 'STATUS=no session runs', 'the end of it')
+        equal(daemon.notified.count('READY=1'), 1)
         daemon.signal(signal.SIGTERM)
         daemon.process.wait(PATIENCE)
-        contains('\n'.join(daemon.poll_notify()), 'STOPPING=1')
+        equal(daemon.poll_notify()[-2:], ['STOPPING=1', 'STATUS=stopping 0 sessions'])
+
+
+def test_a_name_is_no_line_for_the_service_manager():
+    with Daemon() as daemon, daemon.client() as client:
+        message = endless_scenario(frames(daemon))
+        for name in ('a\nMAINPID=1', 'long ' * 50, 'ü' * 120):
+            message.name = name
+            try:
+                session = client.start(message)
+            except Refused:
+                continue  # no such name gets that far
+            until(lambda: daemon.poll_notify()[-1].startswith(f'STATUS=1 session: {session} {name[:1]}'), name)
+            client.stop(session)
+            until(lambda: daemon.poll_notify()[-1] == 'STATUS=no session runs', 'the end of it')
+        assert all(line.startswith('STATUS=') or line == 'READY=1' for line in daemon.notified), daemon.notified
+
+
+def test_the_service_manager_hears_of_a_reload():
+    with Daemon() as daemon:
+        for config in ('log-level = debug\n', 'nonsense = 1\n'):
+            daemon.notified.clear()
+            daemon.write_config(config)
+            before = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+            daemon.signal(signal.SIGHUP)
+            daemon.wait_notified('READY=1')
+            equal([line.split('=')[0] for line in daemon.notified], ['RELOADING', 'MONOTONIC_USEC', 'READY'])
+            assert before <= int(daemon.notified[1].split('=')[1]) <= time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+        # However many are asked for, what was written before the last one is what holds.
+        daemon.write_config('max-reports = 7\n')
+        for _ in range(50):
+            daemon.signal(signal.SIGHUP)
+        daemon.write_config('frame-folders = /nowhere\n')
+        daemon.signal(signal.SIGHUP)
+
+        def refuses():
+            with daemon.client() as client:
+                try:
+                    client.start(endless_scenario(frames(daemon)), max_passes=1, wait=True)
+                except Refused:
+                    return True
+            return False
+        until(refuses, 'the last configuration')
+
+        def ready_again():
+            lines = daemon.poll_notify()
+            return 'READY=1' in lines[len(lines) - lines[::-1].index('RELOADING=1'):]
+        until(ready_again, 'READY after the last of them')
+
+
+def test_what_is_kept_follows_a_reload():
+    with Daemon() as daemon, daemon.client() as client:
+        for _ in range(5):
+            client.start(endless_scenario(frames(daemon)), max_passes=1, wait=True)
+        equal(len(client.list()), 5)
+        daemon.write_config('max-reports = 2\nmax-messages-bytes = 1 MiB\n')
+        daemon.notified.clear()
+        daemon.signal(signal.SIGHUP)
+        daemon.wait_notified('READY=1')
+        equal([entry.id for entry in client.list()], [4, 5])
+        client.start(endless_scenario(frames(daemon)), max_passes=1, wait=True)
+        until(lambda: [entry.id for entry in client.list()] == [5, 6], 'the new limit to hold on')
+
+
+def test_an_error_names_the_drop_in_that_the_service_needs():
+    with folder() as home:
+        hidden = home / 'not' / 'there'
+        wanted = {'x11::31999': 'x11.conf', 'fb:/dev/fb31': 'fb.conf', f'replay:{hidden}': 'BindReadOnlyPaths'}
+
+        def why(daemon, screen):
+            with daemon.client() as client:
+                try:
+                    client.start(endless_scenario(frames(daemon)), max_passes=1, screen=screen, input='log:')
+                except Refused as refused:
+                    return refused.error.message
+            raise AssertionError(f'{screen} was opened')
+        inside = {'CONDPROF_DROP_INS': '/usr/share/condprof/drop-ins'}
+        enabled = {**inside, 'CONDPROF_SEES_X11': '1', 'CONDPROF_SEES_FB': '1'}
+        for environment, hints in (({}, False), (inside, True), (enabled, False)):
+            with Daemon(environment=environment) as daemon:
+                for screen, drop_in in wanted.items():
+                    message = why(daemon, screen)
+                    if 'not supported' in message or 'not built' in message:
+                        continue
+                    equal(drop_in in message, hints or (drop_in == 'BindReadOnlyPaths' and bool(environment)), message)
 
 
 def test_the_watchdog():
