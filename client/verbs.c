@@ -72,6 +72,12 @@ static const struct option_row install_options[] = {
 	{0},
 };
 
+static const struct option_row capture_options[] = {
+	{"--screen", NULL, "URI", .help = "of this screen instead of the running session's: x11::0, fb:/dev/fb0"},
+	{"--crop", NULL, "X,Y,W,H", .help = "only this piece, and the lines of a scenario that look for it"},
+	{0},
+};
+
 static const struct option_row try_options[] = {
 	{"--frame", NULL, "PNG", .help = "on this picture instead of the scenario's screen"},
 	{"--screen", NULL, "URI", .help = "on this screen instead of the scenario's: replay:DIR, x11::0"},
@@ -99,7 +105,7 @@ const struct verb verbs[] = {
 	{"try", 1, 1, "SCENARIO.yaml", "check a scenario's conditions on one picture", try_options, .run = cmd_try,
 	 .waits = true},
 	{"tune", 2, 2, "SCENARIO.yaml ID|DIR", "suggest thresholds and areas", NULL, .run = NULL},
-	{"capture", 1, 1, "OUT.png", "save a picture of the screen", NULL, .run = NULL},
+	{"capture", 1, 1, "OUT.png", "save a picture of the screen", capture_options, .run = cmd_capture},
 	{"install", 1, 1, "SCENARIO.yaml", "keep a scenario under a name", install_options, .run = cmd_install},
 	{"scenarios", 0, 0, "", "list the installed scenarios", NULL, .run = cmd_scenarios},
 	{"remove", 1, 1, "NAME", "remove an installed scenario", NULL, .run = cmd_remove},

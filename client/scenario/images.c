@@ -74,16 +74,15 @@ static uint32_t gray_of(const uint8_t *bgra)
 	return (9798U * bgra[2] + 19235U * bgra[1] + 3735U * bgra[0] + 16384U) >> 15;
 }
 
-/// Whether the matcher has something to look for: two opaque pixels of different gray.
-static int check_picture(const struct picture *picture, struct error *error)
+int scenario_check_image(struct picture_view view, struct error *error)
 {
 	bool any = false;
 	uint32_t first = 0;
 
-	for (int y = 0; y < picture->height; y++) {
-		const uint8_t *row = picture->pixels + y * picture->stride;
+	for (int y = 0; y < view.height; y++) {
+		const uint8_t *row = view.pixels + y * view.stride;
 
-		for (int x = 0; x < picture->width; x++) {
+		for (int x = 0; x < view.width; x++) {
 			const uint8_t *pixel = row + (ptrdiff_t)4 * x;
 			if (pixel[3] != 255)
 				continue;
@@ -109,7 +108,7 @@ static int take_file(struct scenario_file *file, const char *path, struct image 
 		r = png_decode(image->data, image->size, &picture, error);
 	if (r == 0) {
 		image->pixels = (size_t)picture->width * (size_t)picture->height;
-		r = check_picture(picture, error);
+		r = scenario_check_image(picture_view(picture), error);
 	}
 	file->out_of_memory |= r == -ENOMEM;
 	picture_free(picture);

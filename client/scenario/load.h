@@ -11,6 +11,7 @@
 #ifndef CONDPROF_SCENARIO_LOAD_H
 #define CONDPROF_SCENARIO_LOAD_H
 
+#include "daemon/picture/picture.h"
 #include "proto/errors.h"
 #include "proto/scenario.pb-c.h"
 
@@ -84,6 +85,10 @@ void scenario_file_add_problem(struct scenario_file *file, const char *place, co
 
 /// Adds warnings: what is legal and hardly meant. May look at a replay folder's first picture for the frame's size.
 void scenario_file_warn(struct scenario_file *file);
+
+/// Whether an image condition has something to look for in this picture: two opaque pixels of different gray.
+/// @return 0, -EINVAL with an error
+int scenario_check_image(struct picture_view view, struct error *error);
 
 /// A readable summary of what was understood, defaults resolved. The file has no mistakes.
 /// @param columns longest line wanted; 0: any

@@ -161,7 +161,7 @@ static struct cell result_cell(const Condprof__TriedCondition *c)
 	if (c->not_evaluable)
 		return cell_with(cell_text("not evaluable"), EMPHASIS_BAD);
 	if (!c->has_present)
-		return cell_with(cell_text(c->fulfilled ? "true" : "not true"),
+		return cell_with(cell_text(c->fulfilled ? "fulfilled" : c->found ? "not fulfilled" : "no number"),
 				 c->fulfilled ? EMPHASIS_GOOD : EMPHASIS_NONE);
 	if (!c->present)
 		return cell_with(cell_text(c->found ? "found, unwanted" : "absent, as wanted"),

@@ -266,6 +266,8 @@ static void fill_check(const struct look *look, uint32_t index, const struct tri
 	if (look->measure || !check->found || condition->kind != CONDITION_IMAGE)
 		message->best = fill_candidate(&row->best, &row->best_place, &check->best, condition->kind);
 	message->least = fill_candidate(&row->least, &row->least_place, &check->least, condition->kind);
+	message->has_number = check->has_value;
+	message->number = check->value;
 	message->has_needed_threshold = check->has_needed;
 	message->needed_threshold = check->needed;
 }

@@ -7,6 +7,7 @@
 #include "daemon/engine/trial.h"
 
 #include "daemon/engine/detector.h"
+#include "daemon/engine/states.h"
 
 #include <errno.h>
 
@@ -135,12 +136,28 @@ static int look_further(struct trial *trial, uint32_t condition, struct trial_ch
 	return 0;
 }
 
+static bool is_fulfilled(const struct trial *trial, const struct condition *condition,
+			 const struct detect_result *result)
+{
+	const struct operand *operand = &condition->ocr.operand;
+
+	if (!result->evaluable)
+		return false;
+	if (condition->kind != CONDITION_NUMBER)
+		return result->found == condition->present;
+	return result->found && result->has_value &&
+	       states_compare(result->value, condition->ocr.comparison,
+			      operand->counter == NO_INDEX ? operand->number
+							   : trial->scenario->counters[operand->counter].initial_value);
+}
+
 int trial_check(struct trial *trial, uint32_t condition, struct trial_check *ret)
 {
 	const struct condition *c = &trial->scenario->conditions[condition];
 	struct trial_check check = {0};
 	struct detect_result result;
-	int64_t begin_ns = measuring_clock_monotonic(), r = 0;
+	int64_t begin_ns = measuring_clock_monotonic();
+	int r = 0;
 
 	trial->detector->ops->check(trial->detector, condition, &result);
 	check.duration_ns = measuring_clock_monotonic() - begin_ns;
@@ -148,7 +165,9 @@ int trial_check(struct trial *trial, uint32_t condition, struct trial_check *ret
 		return -ECANCELED;
 	check.evaluable = result.evaluable;
 	check.found = result.evaluable && result.found;
-	check.fulfilled = result.evaluable && result.found == (c->kind == CONDITION_NUMBER || c->present);
+	check.fulfilled = is_fulfilled(trial, c, &result);
+	check.has_value = check.found && result.has_value;
+	check.value = result.value;
 	if (check.found)
 		check.match = candidate(&result);
 	if (check.evaluable && c->kind == CONDITION_IMAGE) {
@@ -160,5 +179,5 @@ int trial_check(struct trial *trial, uint32_t condition, struct trial_check *ret
 	}
 	if (r == 0)
 		*ret = check;
-	return (int)r;
+	return r;
 }

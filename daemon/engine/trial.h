@@ -21,12 +21,14 @@ struct trial_candidate {
 struct trial_check {
 	bool evaluable; ///< false: nothing else here says anything; detector_why_not() says why
 	bool found;
-	bool fulfilled;
+	bool fulfilled;               ///< number: held against counters as they are when a session begins
 	struct trial_candidate match; ///< where it was found, as a session would find it
 	struct trial_candidate best;  ///< the highest score of all; image: unless that is the match
 	struct trial_candidate least; ///< image: the one that needs the lowest threshold
 	bool has_needed;              ///< not for numbers
 	double needed;                ///< percent: found by this threshold, and by none that is lower. Exact
+	bool has_value;               ///< number: one was read
+	double value;
 	int64_t duration_ns;          ///< of the session's check, on a picture it sees for the first time
 };
 
