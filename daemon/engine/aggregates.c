@@ -96,6 +96,10 @@ static void fill_ending(const struct overview_facts *facts, Condprof__DebugRepor
 	o->lost_occurrences = facts->lost_occurrences;
 	o->dropped_occurrences = facts->dropped_occurrences;
 	o->dropped_segments = facts->dropped_segments;
+	o->has_continues_session = facts->continues_session != 0;
+	o->continues_session = facts->continues_session;
+	o->has_continued_by = facts->continued_by != 0;
+	o->continued_by = facts->continued_by;
 	if (!facts->ended)
 		return;
 	o->has_reason = o->has_result = o->has_ended_unix_ns = true;

@@ -19,6 +19,7 @@ struct overview_facts {
 	bool ended;
 	int64_t started_unix_ns, ended_unix_ns;
 	int64_t lost_occurrences, dropped_occurrences, dropped_segments;
+	int64_t continues_session, continued_by; ///< of a rotated run; 0: none
 };
 
 /// @param ret packed DebugReportOverview, undelimited; the caller's

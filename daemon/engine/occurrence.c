@@ -3,6 +3,8 @@
 // these are set once.
 #include "daemon/engine/occurrence.h"
 
+#include "daemon/engine/states.h"
+
 #include <errno.h>
 
 // Changes of event states in one occurrence that are told; an event that changes more (it would have to toggle all of
@@ -15,6 +17,7 @@ struct occurrence {
 	Condprof__ImageEventMessage image_event;
 	Condprof__TriggerEventMessage trigger_event;
 	Condprof__CountersInitMessage counters_init;
+	Condprof__EventStatesMessage event_states;
 
 	Condprof__ImageConditionResult *image_results, **image_result_refs;
 	Condprof__TriggerConditionResult *trigger_results, **trigger_result_refs;
@@ -22,6 +25,7 @@ struct occurrence {
 	Condprof__CounterStateChange *counter_changes, **counter_change_refs;
 	Condprof__EventStateChange *state_changes, **state_change_refs;
 	Condprof__CounterInit *counter_inits, **counter_init_refs;
+	Condprof__EventStateChange *states_now, **state_now_refs;
 	uint32_t n_actions, n_counter_changes, n_state_changes, max_state_changes;
 };
 
@@ -81,7 +85,8 @@ static bool take_memory(struct occurrence *o)
 	       TAKE(o, actions, action_refs, sizes.actions, CONDPROF__ACTION_RESULT__INIT) &&
 	       TAKE(o, counter_changes, counter_change_refs, sizes.actions, CONDPROF__COUNTER_STATE_CHANGE__INIT) &&
 	       TAKE(o, state_changes, state_change_refs, sizes.state_changes, CONDPROF__EVENT_STATE_CHANGE__INIT) &&
-	       TAKE(o, counter_inits, counter_init_refs, counters, CONDPROF__COUNTER_INIT__INIT);
+	       TAKE(o, counter_inits, counter_init_refs, counters, CONDPROF__COUNTER_INIT__INIT) &&
+	       TAKE(o, states_now, state_now_refs, MAX(o->scenario->n_events, 1U), CONDPROF__EVENT_STATE_CHANGE__INIT);
 }
 
 int occurrence_new(const struct scenario *scenario, struct occurrence **ret)
@@ -100,6 +105,7 @@ int occurrence_new(const struct scenario *scenario, struct occurrence **ret)
 	condprof__image_event_message__init(&o->image_event);
 	condprof__trigger_event_message__init(&o->trigger_event);
 	condprof__counters_init_message__init(&o->counters_init);
+	condprof__event_states_message__init(&o->event_states);
 	*ret = o;
 	return 0;
 }
@@ -120,6 +126,8 @@ struct occurrence *occurrence_free(struct occurrence *o)
 	free(o->state_change_refs);
 	free(o->counter_inits);
 	free(o->counter_init_refs);
+	free(o->states_now);
+	free(o->state_now_refs);
 	free(o);
 	return NULL;
 }
@@ -287,17 +295,47 @@ const Condprof__DebugReportMessage *occurrence_finish(struct occurrence *o, cons
 	return &o->message;
 }
 
-const Condprof__DebugReportMessage *occurrence_counters_init(struct occurrence *o)
+static const Condprof__DebugReportMessage *counters_message(struct occurrence *o)
 {
-	for (uint32_t i = 0; i < o->scenario->n_counters; i++) {
-		o->counter_inits[i].name = (char *)o->scenario->counters[i].name;
-		o->counter_inits[i].has_initial_value = true;
-		o->counter_inits[i].initial_value = o->scenario->counters[i].initial_value;
-	}
 	o->counters_init.n_counters = o->scenario->n_counters;
 	o->counters_init.counters = o->counter_init_refs;
 	o->init_message.has_relative_timestamp_ms = true;
 	o->init_message.payload_case = CONDPROF__DEBUG_REPORT_MESSAGE__PAYLOAD_COUNTERS_INIT;
 	o->init_message.counters_init = &o->counters_init;
 	return &o->init_message;
+}
+
+static void fill_counter(struct occurrence *o, uint32_t counter, double value)
+{
+	o->counter_inits[counter].name = (char *)o->scenario->counters[counter].name;
+	o->counter_inits[counter].has_initial_value = true;
+	o->counter_inits[counter].initial_value = value;
+}
+
+const Condprof__DebugReportMessage *occurrence_counters_init(struct occurrence *o)
+{
+	for (uint32_t i = 0; i < o->scenario->n_counters; i++)
+		fill_counter(o, i, o->scenario->counters[i].initial_value);
+	return counters_message(o);
+}
+
+const Condprof__DebugReportMessage *occurrence_continued(struct occurrence *o, const struct states *states)
+{
+	const struct scenario *scenario = o->scenario;
+	uint32_t changed = 0;
+
+	for (uint32_t i = 0; i < scenario->n_counters; i++)
+		fill_counter(o, i, states->counters[i]);
+	for (uint32_t i = 0; i < scenario->n_events; i++) {
+		if (states->enabled[i] == scenario->events[i].enabled)
+			continue;
+		o->states_now[changed].has_event_id = o->states_now[changed].has_new_value = true;
+		o->states_now[changed].event_id = scenario->events[i].id;
+		o->states_now[changed].new_value = states->enabled[i];
+		changed++;
+	}
+	o->event_states.n_events = changed;
+	o->event_states.events = o->state_now_refs;
+	o->init_message.event_states = changed ? &o->event_states : NULL;
+	return counters_message(o);
 }

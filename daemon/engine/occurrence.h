@@ -9,6 +9,7 @@
 #include "proto/report.pb-c.h"
 
 struct occurrence;
+struct states;
 
 /// Sized for the largest event of the scenario.
 int occurrence_new(const struct scenario *scenario, struct occurrence **ret);
@@ -38,5 +39,8 @@ const Condprof__DebugReportMessage *occurrence_finish(struct occurrence *occurre
 
 /// The first message of a report: every counter and its first value.
 const Condprof__DebugReportMessage *occurrence_counters_init(struct occurrence *occurrence);
+
+/// The same for a report that goes on where another one ended: the counters' values and the events' states as they are.
+const Condprof__DebugReportMessage *occurrence_continued(struct occurrence *occurrence, const struct states *states);
 
 #endif

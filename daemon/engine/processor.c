@@ -102,6 +102,7 @@ static uint32_t most_points(const struct scenario *scenario)
 static int take_memory(struct processor *processor)
 {
 	const struct scenario *scenario = processor->p.scenario;
+	int r;
 
 	if ((processor->p.recorder || processor->p.records) && occurrence_new(scenario, &processor->occurrence) < 0)
 		return -ENOMEM;
@@ -110,21 +111,27 @@ static int take_memory(struct processor *processor)
 	processor->swipe_points = calloc(most_points(scenario), sizeof(struct point));
 	if (!processor->verification.outcomes || !processor->not_evaluable_said || !processor->swipe_points)
 		return -ENOMEM;
+	r = rotation_init(&processor->rotation, processor->p.ending->wake_fd, processor->occurrence != NULL);
+	if (r < 0)
+		return r;
 	return states_init(&processor->states, scenario, processor->p.clock);
 }
 
 int processor_new(const struct processor_params *params, struct processor **ret)
 {
 	struct processor *processor = calloc(1, sizeof(*processor));
+	int r;
 
 	if (!processor)
 		return -ENOMEM;
 	processor->p = *params;
 	processor->random = params->random_seed;
 	processor->progress.checking = NO_INDEX;
-	if (take_memory(processor) < 0) {
+	processor->rotation = ROTATION_NONE;
+	r = take_memory(processor);
+	if (r < 0) {
 		processor_free(processor);
-		return -ENOMEM;
+		return r;
 	}
 	*ret = processor;
 	return 0;
@@ -135,6 +142,7 @@ struct processor *processor_free(struct processor *processor)
 	if (!processor)
 		return NULL;
 	states_deinit(&processor->states);
+	rotation_deinit(&processor->rotation);
 	occurrence_free(processor->occurrence);
 	free(processor->verification.outcomes);
 	free(processor->not_evaluable_said);
@@ -166,15 +174,20 @@ void processor_set_waiting(struct processor *processor, bool waiting)
 	atomic_store_explicit(&processor->progress.waiting, waiting, memory_order_relaxed);
 }
 
-bool processor_wait(struct processor *processor, int64_t deadline_ns)
+static bool wait_for(struct processor *processor, int64_t deadline_ns, int wake_fd)
 {
 	struct engine_clock *clock = processor->p.clock;
 	int woken;
 
 	processor_set_waiting(processor, true);
-	woken = clock->ops->wait(clock, MIN(deadline_ns, processor->end_ns), processor->p.ending->wake_fd);
+	woken = clock->ops->wait(clock, MIN(deadline_ns, processor->end_ns), wake_fd);
 	processor_set_waiting(processor, false);
 	return !woken && (deadline_ns < processor->end_ns || !processor_ending(processor));
+}
+
+bool processor_wait(struct processor *processor, int64_t deadline_ns)
+{
+	return wait_for(processor, deadline_ns, processor->p.ending->wake_fd);
 }
 
 // --- step 2: the frame -----------------------------------------------------------------------------------------------
@@ -479,7 +492,7 @@ bool processor_pass(struct processor *processor)
 	if (processor_ending(processor))
 		return false;
 	processor_step(processor);
-	processor->pass = processor->progress.passes + 1;
+	processor->pass = processor->progress.passes - processor->passes_before + 1;
 	if (processor->p.timing)
 		timing_pass_begin(processor->p.timing);
 	counted = run_pass(processor);
@@ -501,7 +514,10 @@ static bool wait_at(struct processor *processor, enum time_site site, int64_t de
 	if (deadline_ns <= engine_clock_now(processor->p.clock))
 		return !processor_ending(processor);
 	processor_enter(processor, site);
-	reached = processor_wait(processor, deadline_ns);
+	// between two passes a rotation needn't wait for the next one
+	while (!(reached = wait_for(processor, deadline_ns, processor->rotation.wake_fd)) &&
+	       !processor_ending(processor))
+		rotation_woken(processor);
 	processor_enter(processor, TIME_OTHER);
 	return reached;
 }
@@ -552,8 +568,9 @@ void processor_start(struct processor *processor)
 void processor_run(struct processor *processor)
 {
 	processor_start(processor);
-	while (processor_pass(processor) && processor_limit(processor))
-		;
+	do {
+		rotation_take(processor);
+	} while (processor_pass(processor) && processor_limit(processor));
 	// what a press held is let go already, unless the input failed meanwhile: then this is one more try
 	processor->p.input->ops->release_all(processor->p.input);
 	if (processor->p.timing)

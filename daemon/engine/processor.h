@@ -14,6 +14,7 @@
 #include "daemon/engine/guard.h"
 #include "daemon/engine/limiter.h"
 #include "daemon/engine/occurrence.h"
+#include "daemon/engine/rotation.h"
 #include "daemon/engine/states.h"
 #include "daemon/engine/timing.h"
 #include "daemon/engine/verifier.h"
@@ -61,8 +62,11 @@ struct processor {
 	struct verification verification;
 	struct occurrence *occurrence; ///< NULL without a recorder
 
-	int64_t pass;   ///< the one that runs, from 1
-	int64_t end_ns; ///< on the engine clock; INT64_MAX: no end
+	struct rotation rotation;
+
+	int64_t pass;          ///< the one that runs, from 1 in every report
+	int64_t passes_before; ///< of the run, in the reports before this one
+	int64_t end_ns;        ///< on the engine clock; INT64_MAX: no end
 	struct frame frame;
 	bool frame_usable;                   ///< this pass has a picture
 	int detector_width, detector_height; ///< px it is ready for; 0: none yet

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A session's thread, and the calls by which others speak to it.
 //
-// Phases go one way only. What is made while opening (processor, timing) is published by the phase RUNNING, with
-// release, and stays until session_free(), so that snapshots need no lock. The recorder goes earlier: the lock is for
-// it and for texts, and is held for a few loads.
+// Phases go one way only. What is made while opening (processor, figures) is published by the phase RUNNING, with
+// release, and stays until session_free(), so that snapshots need no lock. After a rotation `report` is the new one and
+// `previous` the one before, until session_close_rotated(): whoever still speaks of its id finds it there.
 //
 // Whoever moves the phase from RUNNING to CLOSING closes the session: its own thread, or session_abandon() when that
 // hangs. An abandoned thread has its processor, screen and scenario to itself, finds the gates to input and report
@@ -15,10 +15,12 @@
 #include "daemon/engine/aggregates.h"
 #include "daemon/engine/guard.h"
 #include "daemon/engine/processor.h"
+#include "daemon/engine/session_report.h"
 #include "daemon/report/store.h"
 #include "daemon/screen/wait.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -28,11 +30,6 @@
 #define TIMER_SLACK_NS 1000UL               // of the limiter's wait; the kernel's default is 50 us
 
 enum phase { OPENING, RUNNING, CLOSING, ENDED, OPEN_FAILED };
-
-/// What the report had to give up.
-struct losses {
-	int64_t occurrences, dropped_occurrences, dropped_segments;
-};
 
 struct session {
 	struct session_params p;
@@ -47,19 +44,14 @@ struct session {
 	struct screen *screen;
 	struct input *input; // a guarded one
 	struct gate recorder_gate;
-	struct timing *timing; // NULL: no report
 	struct processor *processor;
-	_Atomic int64_t started_unix_ns, ended_unix_ns, start_ns, end_ns; // 0: not yet; the last two monotonic
-	_Atomic bool closed;                                              // the ending is final: overviews tell it
-	_Atomic uint64_t looks;                                           // of session_live(), during waits
+	struct session_run run;
+	struct session_report *_Atomic report;   // the one it writes to, or would
+	struct session_report *_Atomic previous; // rotated and not closed yet; NULL: none
+	_Atomic uint64_t looks;                  // of session_live(), during waits
 	_Atomic bool abandoned;
 	_Atomic int references; // when abandoned: its thread's, and session_free()'s
-
-	pthread_mutex_t lock;      // of what follows
-	struct recorder *recorder; // NULL: none, or closed
-	struct losses lost;        // when it was closed
-	struct error error;        // why opening failed
-	char report_error[256];
+	struct error error;     // why opening failed: final with the phase
 };
 
 static int64_t read_clock(clockid_t id)
@@ -77,82 +69,51 @@ size_t session_reserve_bytes(const struct scenario *scenario)
 
 // --- snapshots -------------------------------------------------------------------------------------------------------
 
-static struct losses read_losses(const struct recorder *recorder)
+static bool begun(struct session *session)
 {
-	return (struct losses){
-		recorder_lost(recorder),
-		recorder_dropped_occurrences(recorder),
-		recorder_dropped_segments(recorder),
-	};
+	int phase = atomic_load(&session->phase);
+
+	return phase != OPENING && phase != OPEN_FAILED;
 }
 
-static struct losses losses(struct session *session)
+/// The report of this id, while the session knows it; NULL: none. 0: the one it writes to.
+static struct session_report *find_report(struct session *session, int64_t id)
 {
-	struct losses now;
+	// this one first: a rotation puts a report into `previous` before it goes from here
+	struct session_report *report = atomic_load(&session->report);
 
-	pthread_mutex_lock(&session->lock);
-	now = session->recorder ? read_losses(session->recorder) : session->lost;
-	pthread_mutex_unlock(&session->lock);
-	return now;
+	if (!id || report->id == id)
+		return report;
+	report = atomic_load(&session->previous);
+	return report && report->id == id ? report : NULL;
 }
 
-static Condprof__SessionState final_state(Condprof__EndReason reason)
+int session_snapshot_overview_of(struct session *session, int64_t id, uint8_t **ret, size_t *ret_size)
 {
-	return ending_result(reason) == CONDPROF__SESSION_RESULT__SESSION_OK ? CONDPROF__SESSION_STATE__FINISHED
-									     : CONDPROF__SESSION_STATE__FAILED;
+	struct session_report *report = find_report(session, id);
+
+	if (!begun(session) || !report || !report->timing)
+		return -ENODATA;
+	return session_report_overview(report, session_report_losses(report), ret, ret_size);
 }
 
-static int make_overview(struct session *session, struct losses lost, uint8_t **ret, size_t *ret_size)
+int session_snapshot_aggregates_of(struct session *session, int64_t id, uint8_t **ret, size_t *ret_size)
 {
-	struct overview_facts facts = {
-		.session_id = session->p.id,
-		.period_ns = session->p.period_ns,
-		.state = CONDPROF__SESSION_STATE__RUNNING,
-		.ended = atomic_load(&session->closed),
-		.started_unix_ns = atomic_load(&session->started_unix_ns),
-		.ended_unix_ns = atomic_load(&session->ended_unix_ns),
-		.lost_occurrences = lost.occurrences,
-		.dropped_occurrences = lost.dropped_occurrences,
-		.dropped_segments = lost.dropped_segments,
-	};
+	struct session_report *report = find_report(session, id);
 
-	if (facts.ended) {
-		ending_get(&session->ending, &facts.ending);
-		facts.state = final_state(facts.ending.reason);
-	}
-	return overview_encode(session->scenario, session->timing, &session->processor->progress, &facts, ret,
-			       ret_size);
+	if (!begun(session) || !report || !report->timing)
+		return -ENODATA;
+	return session_report_aggregates(report, ret, ret_size);
 }
 
 int session_snapshot_overview(struct session *session, uint8_t **ret, size_t *ret_size)
 {
-	int phase = atomic_load(&session->phase);
-
-	if (phase == OPENING || phase == OPEN_FAILED || !session->timing)
-		return -ENODATA;
-	return make_overview(session, losses(session), ret, ret_size);
+	return session_snapshot_overview_of(session, 0, ret, ret_size);
 }
 
 int session_snapshot_aggregates(struct session *session, uint8_t **ret, size_t *ret_size)
 {
-	int phase = atomic_load(&session->phase);
-
-	if (phase == OPENING || phase == OPEN_FAILED || !session->timing)
-		return -ENODATA;
-	return aggregates_encode(session->scenario, session->timing, ret, ret_size);
-}
-
-// The writer's thread asks, from recorder_open() to the end of recorder_close(), and fills in what it knows was lost.
-static int source_overview(void *context, uint8_t **ret, size_t *ret_size)
-{
-	return make_overview(context, (struct losses){0}, ret, ret_size);
-}
-
-static int source_aggregates(void *context, uint8_t **ret, size_t *ret_size)
-{
-	struct session *session = context;
-
-	return aggregates_encode(session->scenario, session->timing, ret, ret_size);
+	return session_snapshot_aggregates_of(session, 0, ret, ret_size);
 }
 
 // --- opening ---------------------------------------------------------------------------------------------------------
@@ -195,20 +156,16 @@ static int open_ends(struct session *session, struct error *error)
 
 static int open_recorder(struct session *session, struct error *error)
 {
-	struct report_source source = {source_overview, source_aggregates, session};
-	struct recorder *recorder;
+	struct session_report *report = session->report;
 	int r;
 
-	if (!session->timing)
+	if (!report->timing)
 		return 0;
-	r = recorder_open(session->p.writer, session->p.files, &source, RECORDER_QUEUE_BYTES, &recorder, error);
+	r = session_report_open(report, session->p.files, error);
 	if (r < 0)
 		return r;
 	session->p.files = NULL;
-	pthread_mutex_lock(&session->lock);
-	session->recorder = recorder;
-	pthread_mutex_unlock(&session->lock);
-	session->processor->p.recorder = recorder;
+	session->processor->p.recorder = report->recorder;
 	return 0;
 }
 
@@ -239,11 +196,15 @@ static int make_processor(struct session *session, struct error *error)
 	if (r < 0)
 		return r;
 	params.detector = session->detector;
-	if (report && timing_new(session->scenario, measuring_clock_monotonic, &session->timing) < 0)
-		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "no memory for the figures of the report");
-	params.timing = session->timing;
-	if (processor_new(&params, &session->processor) < 0)
-		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "no memory for the session");
+	r = report ? session_report_measure(session->report, error) : 0;
+	if (r < 0)
+		return r;
+	params.timing = session->report->timing;
+	r = processor_new(&params, &session->processor);
+	if (r < 0)
+		return error_set(error, CONDPROF__CODE__INTERNAL, -r, "no memory or descriptor for the session: %s",
+				 strerror(-r));
+	session->run.progress = &session->processor->progress;
 	return processor_prepare(session->processor, error);
 }
 
@@ -259,9 +220,98 @@ static int open_session(struct session *session, struct error *error)
 		return r;
 	if (ending_requested(&session->ending))
 		return error_set(error, CONDPROF__CODE__ALREADY_ENDED, EINTR, "stopped before its first pass");
-	atomic_store(&session->started_unix_ns, read_clock(CLOCK_REALTIME));
-	atomic_store(&session->start_ns, read_clock(CLOCK_MONOTONIC));
+	session_report_begin(session->report);
 	return open_recorder(session, error);
+}
+
+// --- rotation --------------------------------------------------------------------------------------------------------
+
+static void on_taken(struct rotation_target *target)
+{
+	struct session_report *to = (struct session_report *)target;
+	struct session *session = to->context;
+	struct session_report *from = session->report;
+
+	session_report_rotate(from, to);
+	atomic_store(&session->previous, from);
+	atomic_store(&session->report, to);
+	session->p.notify(session->p.context, session, SESSION_ROTATED);
+}
+
+static int make_report(struct session *session, int64_t id, struct session_report **ret)
+{
+	int r = session_report_new(&session->run, id, ret);
+
+	if (r < 0)
+		return r;
+	(*ret)->context = session;
+	(*ret)->target = (struct rotation_target){.session_id = id, .taken = on_taken};
+	return 0;
+}
+
+static int cannot_rotate(struct session *session, int r, struct error *error)
+{
+	if (r == -ENOMEM)
+		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "no memory for another report");
+	if (r == -EBUSY)
+		return error_set(error, CONDPROF__CODE__BUSY, EBUSY, "its report is being rotated already");
+	return error_set(error, CONDPROF__CODE__ALREADY_ENDED, ESHUTDOWN, "session %" PRId64 " has ended already",
+			 atomic_load(&session->report)->id);
+}
+
+static int ask(struct session *session, struct session_report *report, struct report_files **files, struct error *error)
+{
+	int r = session_report_measure(report, error);
+
+	if (r < 0)
+		return r;
+	report->continues_session = atomic_load(&session->report)->id;
+	r = session_report_open(report, *files, error);
+	if (r < 0)
+		return r;
+	*files = NULL;
+	report->target.timing = report->timing;
+	report->target.recorder = report->recorder;
+	r = rotation_ask(&session->processor->rotation, &report->target);
+	return r < 0 ? cannot_rotate(session, r, error) : 0;
+}
+
+int session_rotate(struct session *session, int64_t id, struct report_files **files, struct error *error)
+{
+	struct session_report *report;
+	int r;
+
+	if (atomic_load(&session->phase) != RUNNING)
+		return cannot_rotate(session, -ESHUTDOWN, error);
+	if (atomic_load(&session->previous))
+		return cannot_rotate(session, -EBUSY, error);
+	r = make_report(session, id, &report);
+	if (r < 0)
+		return cannot_rotate(session, r, error);
+	r = ask(session, report, files, error);
+	if (r < 0)
+		session_report_free(report);
+	return r;
+}
+
+/// When no more passes are made, or the thread hangs in one.
+static void take_back_rotation(struct session *session)
+{
+	session_report_free((struct session_report *)rotation_end(&session->processor->rotation));
+}
+
+int session_close_rotated(struct session *session, struct session_live *ret, struct error *error)
+{
+	struct session_report *report = atomic_load(&session->previous);
+	int r;
+
+	if (!report)
+		return -ENOENT;
+	r = session_report_close(report, error);
+	session_live_of(session, report->id, ret);
+	atomic_store(&session->previous, NULL);
+	session_report_free(report);
+	return r;
 }
 
 // --- the thread ------------------------------------------------------------------------------------------------------
@@ -270,29 +320,6 @@ static void close_ends(struct session *session)
 {
 	session->input = input_close(session->input);
 	session->screen = screen_close(session->screen);
-}
-
-static void close_recorder(struct session *session)
-{
-	struct recorder *recorder;
-	struct recorder_losses final;
-	struct error error = {0};
-
-	pthread_mutex_lock(&session->lock);
-	recorder = TAKE_POINTER(session->recorder);
-	if (recorder)
-		session->lost = read_losses(recorder);
-	pthread_mutex_unlock(&session->lock);
-	if (!recorder)
-		return;
-	int r = recorder_close_counted(recorder, &final, &error);
-	pthread_mutex_lock(&session->lock);
-	session->lost = (struct losses){final.occurrences, final.dropped_occurrences, final.dropped_segments};
-	if (r < 0)
-		snprintf(session->report_error, sizeof(session->report_error), "%.*s",
-			 (int)sizeof(session->report_error) - 1,
-			 error.message[0] ? error.message : "the report could not be written whole");
-	pthread_mutex_unlock(&session->lock);
 }
 
 static void notify(struct session *session, enum phase phase, enum session_event event)
@@ -306,24 +333,20 @@ static bool begin_closing(struct session *session)
 {
 	int phase = RUNNING;
 
-	if (!atomic_compare_exchange_strong(&session->phase, &phase, CLOSING))
-		return false;
-	atomic_store(&session->end_ns, read_clock(CLOCK_MONOTONIC));
-	atomic_store(&session->ended_unix_ns, read_clock(CLOCK_REALTIME));
-	return true;
+	return atomic_compare_exchange_strong(&session->phase, &phase, CLOSING);
 }
 
 static void destroy(struct session *session)
 {
 	struct scenario *scenario = session->scenario;
 
-	processor_free(session->processor); // these look into the scenario
-	timing_free(session->timing);
+	session_report_free(session->previous); // these look into the scenario
+	session_report_free(session->report);
+	processor_free(session->processor);
 	detector_free(session->detector);
 	scenario_free(scenario);
 	ending_deinit(&session->ending);
 	gate_deinit(&session->recorder_gate);
-	pthread_mutex_destroy(&session->lock);
 	free(session->screen_uri);
 	free(session->input_uri);
 	free(session);
@@ -339,15 +362,14 @@ static void unref(struct session *session)
 static void *session_thread(void *argument)
 {
 	struct session *session = argument;
+	struct ending_reason ending;
 	struct error error = {0};
 
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
 	if (open_session(session, &error) < 0) {
 		close_ends(session);
 		session->p.files = report_files_discard(session->p.files);
-		pthread_mutex_lock(&session->lock);
 		session->error = error;
-		pthread_mutex_unlock(&session->lock);
 		notify(session, OPEN_FAILED, SESSION_OPEN_FAILED);
 		return NULL;
 	}
@@ -358,9 +380,12 @@ static void *session_thread(void *argument)
 		unref(session);
 		return NULL;
 	}
+	session_report_end(session->report, NULL);
+	take_back_rotation(session);
 	close_ends(session);
-	atomic_store(&session->closed, true);
-	close_recorder(session);
+	ending_get(&session->ending, &ending); // an input that fails as it closes may have had its say
+	session_report_end(session->report, &ending);
+	session_report_close(session->report, &error);
 	notify(session, ENDED, SESSION_ENDED);
 	return NULL;
 }
@@ -382,6 +407,7 @@ static int check_params(const struct session_params *params, struct error *error
 
 int session_start(const struct session_params *params, struct session **ret, struct error *error)
 {
+	struct session_report *report = NULL;
 	struct session *session;
 	char name[32];
 	int r;
@@ -398,18 +424,23 @@ int session_start(const struct session_params *params, struct session **ret, str
 		return error_set(error, CONDPROF__CODE__INTERNAL, -r, "no descriptor for the session: %s",
 				 strerror(-r));
 	}
-	pthread_mutex_init(&session->lock, NULL);
 	gate_init(&session->recorder_gate);
 	session->references = 2;
 	session->p = *params;
 	session->scenario = params->scenario;
+	session->run = (struct session_run){
+		.scenario = params->scenario,
+		.period_ns = params->period_ns,
+		.writer = params->writer,
+	};
 	session->screen_uri = strdup(params->screen_uri);
 	session->input_uri = strdup(params->input_uri);
 	snprintf(name, sizeof(name), "engine-%lld", (long long)params->id);
 	name[15] = '\0';
-	r = session->screen_uri && session->input_uri
-		    ? wait_start_thread(&session->thread, name, session_thread, session)
-		    : -ENOMEM;
+	r = session->screen_uri && session->input_uri ? make_report(session, params->id, &report) : -ENOMEM;
+	session->report = report;
+	if (!r)
+		r = wait_start_thread(&session->thread, name, session_thread, session);
 	if (r < 0) {
 		session->scenario = NULL;
 		destroy(session);
@@ -429,21 +460,20 @@ bool session_emit(struct session *session, const char *broadcast)
 	return atomic_load(&session->phase) == RUNNING && processor_emit(session->processor, broadcast);
 }
 
-static Condprof__SessionState live_state(struct session *session, int phase, Condprof__EndReason reason)
+static Condprof__SessionState live_state(struct session *session, const struct session_report *report,
+					 const struct ending_reason *ending)
 {
-	switch (phase) {
-	case OPENING:
+	int phase = atomic_load(&session->phase);
+	bool failed = ending_result(ending->reason) != CONDPROF__SESSION_RESULT__SESSION_OK;
+
+	if (phase == OPENING)
 		return CONDPROF__SESSION_STATE__STARTING;
-	case RUNNING:
-		return ending_requested(&session->ending) ? CONDPROF__SESSION_STATE__STOPPING
-							  : CONDPROF__SESSION_STATE__RUNNING;
-	case CLOSING:
-		return CONDPROF__SESSION_STATE__STOPPING;
-	case ENDED:
-		return final_state(reason);
-	default:
+	if (phase == OPEN_FAILED)
 		return CONDPROF__SESSION_STATE__FAILED;
-	}
+	if (phase == ENDED || report != atomic_load(&session->report))
+		return failed ? CONDPROF__SESSION_STATE__FAILED : CONDPROF__SESSION_STATE__FINISHED;
+	return phase == CLOSING || ending_requested(&session->ending) ? CONDPROF__SESSION_STATE__STOPPING
+								      : CONDPROF__SESSION_STATE__RUNNING;
 }
 
 // Whoever watches for a session that is stuck compares two looks. In a wait that a stop ends nothing is stuck, however
@@ -458,32 +488,40 @@ static uint64_t live_progress(struct session *session)
 	       atomic_load_explicit(&session->looks, memory_order_relaxed);
 }
 
+int session_live_of(struct session *session, int64_t id, struct session_live *ret)
+{
+	struct session_report *report = find_report(session, id);
+	struct ending_reason ending;
+
+	if (!report)
+		return -ENOENT;
+	if (atomic_load(&report->ended))
+		ending = report->ending;
+	else
+		ending_get(&session->ending, &ending);
+	*ret = (struct session_live){
+		.state = live_state(session, report, &ending),
+		.reason = ending.reason,
+		.result = ending.result,
+		.started_unix_ns = atomic_load(&report->started_unix_ns),
+		.ended_unix_ns = atomic_load(&report->ended_unix_ns),
+		.lost_occurrences = session_report_losses(report).occurrences,
+	};
+	memcpy(ret->reason_text, ending.text, sizeof(ret->reason_text));
+	pthread_mutex_lock(&report->lock);
+	memcpy(ret->report_error, report->error, sizeof(ret->report_error));
+	pthread_mutex_unlock(&report->lock);
+	if (!begun(session))
+		return 0;
+	ret->duration_ns = session_report_duration_ns(report);
+	ret->passes = session_report_passes(report);
+	ret->progress = live_progress(session);
+	return 0;
+}
+
 void session_live(struct session *session, struct session_live *ret)
 {
-	int phase = atomic_load(&session->phase);
-	int64_t start_ns = atomic_load(&session->start_ns), end_ns = atomic_load(&session->end_ns);
-	struct ending_reason reason;
-
-	ending_get(&session->ending, &reason);
-	*ret = (struct session_live){
-		.state = live_state(session, phase, reason.reason),
-		.reason = reason.reason,
-		.result = reason.result,
-		.started_unix_ns = atomic_load(&session->started_unix_ns),
-		.ended_unix_ns = atomic_load(&session->ended_unix_ns),
-		.lost_occurrences = losses(session).occurrences,
-	};
-	memcpy(ret->reason_text, reason.text, sizeof(ret->reason_text));
-	pthread_mutex_lock(&session->lock);
-	memcpy(ret->report_error, session->report_error, sizeof(ret->report_error));
-	pthread_mutex_unlock(&session->lock);
-	if (phase == OPENING || phase == OPEN_FAILED)
-		return;
-	// with a report, what the report says, to the nanosecond: nobody is told two durations of one session
-	ret->duration_ns = session->timing ? timing_duration_ns(session->timing)
-					   : (end_ns ? end_ns : read_clock(CLOCK_MONOTONIC)) - start_ns;
-	ret->passes = atomic_load_explicit(&session->processor->progress.passes, memory_order_relaxed);
-	ret->progress = live_progress(session);
+	session_live_of(session, 0, ret);
 }
 
 const struct error *session_error(const struct session *session)
@@ -521,18 +559,32 @@ void session_stop_stuck(struct session *session, const char *text)
 	ending_request(&session->ending, reason, ending_result(reason), text);
 }
 
+static void freeze(struct session *session)
+{
+	struct session_report *report = session->report;
+
+	if (report->timing)
+		timing_freeze(report->timing);
+}
+
 int session_abandon(struct session *session)
 {
+	struct ending_reason ending;
+	struct error error;
+
 	if (!begin_closing(session))
 		return -EALREADY;
 	atomic_store(&session->abandoned, true);
-	if (session->timing)
-		timing_freeze(session->timing);
+	take_back_rotation(session);
+	freeze(session);
 	int r = guarded_input_take_away(session->input, GATE_PATIENCE_NS);
+	bool shut = gate_shut(&session->recorder_gate, GATE_PATIENCE_NS);
 
-	atomic_store(&session->closed, true);
-	if (gate_shut(&session->recorder_gate, GATE_PATIENCE_NS))
-		close_recorder(session);
+	freeze(session); // a rotation may have been under way until the gate was shut
+	ending_get(&session->ending, &ending);
+	session_report_end(session->report, &ending);
+	if (shut)
+		session_report_close(session->report, &error);
 	else
 		r = -EBUSY;
 	notify(session, ENDED, SESSION_ENDED);

@@ -18,6 +18,7 @@ size_t session_reserve_bytes(const struct scenario *scenario);
 enum session_event {
 	SESSION_OPENED,      ///< screen and input are open; passes begin
 	SESSION_OPEN_FAILED, ///< session_error() says why; ENDED does not follow, nothing of a report was begun
+	SESSION_ROTATED,     ///< it writes to the next report from here on; the one before waits to be closed
 	SESSION_ENDED,       ///< the report is closed, screen and input too; only session_free() remains
 };
 
@@ -82,6 +83,24 @@ const struct error *session_error(const struct session *session);
 /// undelimited; live waits counted up to now. *ret is the caller's. -ENODATA: no report is made.
 int session_snapshot_overview(struct session *session, uint8_t **ret, size_t *ret_size);
 int session_snapshot_aggregates(struct session *session, uint8_t **ret, size_t *ret_size);
+
+// --- rotation --------------------------------------------------------------------------------------------------------
+
+/// Makes the session's next report and has the engine go on in it at the end of its pass: then SESSION_ROTATED comes,
+/// unless the session ends before; that it ended for good then leaves nothing of the new one. Any thread that may wait
+/// for memory; one rotation at a time, and none before the one before was closed.
+/// @param files of the store; *files becomes NULL when they were handed over, which may be also on failure
+/// @return -ESHUTDOWN: the session has ended (or not begun); -EBUSY; -ENOMEM
+int session_rotate(struct session *session, int64_t id, struct report_files **files, struct error *error);
+/// After SESSION_ROTATED: closes the report before, which waits for the writer. *ret is filled with what its session
+/// came to, unless there was none (-ENOENT). @return 0, or why it is not whole
+int session_close_rotated(struct session *session, struct session_live *ret, struct error *error);
+
+/// The same as above for one report: the one it writes to, or the one before until it is closed. Not while
+/// session_close_rotated() runs. @param id 0: the one it writes to. @return -ENOENT, -ENODATA: it is not there
+int session_live_of(struct session *session, int64_t id, struct session_live *ret);
+int session_snapshot_overview_of(struct session *session, int64_t id, uint8_t **ret, size_t *ret_size);
+int session_snapshot_aggregates_of(struct session *session, int64_t id, uint8_t **ret, size_t *ret_size);
 
 /// Joins the thread, or leaves it to itself when it was abandoned: only after OPEN_FAILED or ENDED was notified.
 struct session *session_free(struct session *session);

@@ -229,7 +229,29 @@ void timing_finish(struct timing *timing)
 
 void timing_freeze(struct timing *timing)
 {
-	WRITE(timing->frozen_ns, timing->clock());
+	if (!READ(timing->frozen_ns))
+		WRITE(timing->frozen_ns, timing->clock());
+}
+
+int64_t timing_continue(struct timing *from, struct timing *to)
+{
+	int64_t now = from->clock();
+	int64_t site = atomic_load_explicit(&from->site, memory_order_relaxed);
+	int64_t since = atomic_load_explicit(&from->site_since, memory_order_relaxed);
+	uint32_t sequence;
+
+	sequence = write_begin(&from->site_sequence);
+	ADD(from->site_ns[site], now - since);
+	WRITE(from->site_since, NOT_RUNNING);
+	write_end(&from->site_sequence, sequence);
+
+	WRITE(to->clock_pair_ns, READ(from->clock_pair_ns));
+	WRITE(to->start_ns, now);
+	sequence = write_begin(&to->site_sequence);
+	WRITE(to->site, site);
+	WRITE(to->site_since, now);
+	write_end(&to->site_sequence, sequence);
+	return now;
 }
 
 int64_t timing_enter(struct timing *timing, enum time_site site)

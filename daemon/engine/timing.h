@@ -48,6 +48,10 @@ void timing_start(struct timing *timing);
 /// The session is over now: snapshots stand still.
 void timing_finish(struct timing *timing);
 
+/// The figures of `from` end and those of `to`, a new one, begin: with one reading of the clock and at the same site,
+/// so that no time is lost and none is counted twice. @return what the clock said
+int64_t timing_continue(struct timing *from, struct timing *to);
+
 /// Books what has passed and goes on at `site`. @return what the clock said, ns
 int64_t timing_enter(struct timing *timing, enum time_site site);
 

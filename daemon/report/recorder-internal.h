@@ -40,7 +40,7 @@ struct recorder {
 
 	// under the writer's mutex
 	struct recorder *next;
-	bool closing, closed;
+	bool closing, closed, discard; ///< discard: with `closing`
 	struct error *close_error;
 	int close_result;
 };

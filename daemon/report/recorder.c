@@ -228,6 +228,17 @@ int recorder_close_counted(struct recorder *recorder, struct recorder_losses *re
 	return r;
 }
 
+struct recorder *recorder_discard(struct recorder *recorder)
+{
+	struct error error;
+
+	if (!recorder)
+		return NULL;
+	recorder->discard = true; // nobody looks before it is closing
+	writer_close_recorder(recorder->writer, recorder, &error);
+	return recorder_free(recorder);
+}
+
 int recorder_close(struct recorder *recorder, struct error *error)
 {
 	struct recorder_losses losses;

@@ -46,6 +46,9 @@ int64_t recorder_dropped_segments(const struct recorder *recorder);
 /// as whole as can be
 int recorder_close(struct recorder *recorder, struct error *error);
 
+/// Gives up a report whose session never wrote to it: its folder goes, and the recorder. Waits for the writer.
+struct recorder *recorder_discard(struct recorder *recorder);
+
 /// What a report is without.
 struct recorder_losses {
 	int64_t occurrences; ///< as recorder_lost()

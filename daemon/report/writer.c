@@ -9,6 +9,7 @@
 
 #include "daemon/log/log.h"
 #include "daemon/report/disk.h"
+#include "daemon/report/store.h"
 #include "proto/frame.h"
 
 #include <errno.h>
@@ -288,9 +289,10 @@ static void unlink_recorder(struct writer *writer, const struct recorder *record
 
 static void close_recorder(struct writer *writer, struct recorder *recorder)
 {
-	int r = close_report(recorder, recorder->close_error);
+	int r = recorder->discard ? 0 : close_report(recorder, recorder->close_error);
 
-	recorder->files = report_files_free(recorder->files);
+	recorder->files =
+		recorder->discard ? report_files_discard(recorder->files) : report_files_free(recorder->files);
 	pthread_mutex_lock(&writer->mutex);
 	unlink_recorder(writer, recorder);
 	recorder->close_result = r;
