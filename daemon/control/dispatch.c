@@ -20,6 +20,7 @@ static const struct dispatch_row rows[] = {
 	[ROW(REPORT)] = {"report", ACCESS_OBSERVE, handle_report},
 	[ROW(DELETE)] = {"delete", ACCESS_CONTROL, handle_delete},
 	[ROW(EMIT)] = {"emit", ACCESS_CONTROL, handle_emit},
+	[ROW(ROTATE)] = {"rotate", ACCESS_CONTROL, handle_rotate},
 	[ROW(SCENARIOS)] = {"scenarios", ACCESS_OBSERVE, handle_scenarios},
 	[ROW(REMOVE)] = {"remove", ACCESS_CONTROL, handle_remove},
 	[ROW(CAPTURE)] = {"capture", ACCESS_CONTROL, handle_capture},

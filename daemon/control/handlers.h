@@ -21,6 +21,7 @@ HANDLER(handle_stop);
 HANDLER(handle_status);
 HANDLER(handle_wait);
 HANDLER(handle_emit);
+HANDLER(handle_rotate);
 // handlers_report.c
 HANDLER(handle_list);
 HANDLER(handle_report);

@@ -7,6 +7,7 @@
 
 #include "daemon/control/kept.h"
 #include "daemon/control/replies.h"
+#include "daemon/control/rotation.h"
 #include "daemon/control/sessions.h"
 #include "daemon/control/stream.h"
 #include "proto/limits.h"
@@ -110,7 +111,9 @@ static void add_kept(struct listing *listing, size_t index)
 	const struct session_entry *entry = sessions_find(sessions, kept->id);
 	const struct session_record *record = kept->running ? sessions_remembered(sessions, kept->id) : NULL;
 
-	if (entry) {
+	if (sessions_prepare(sessions, kept->id)) {
+		return; // nobody has been told of it yet
+	} else if (entry) {
 		session_entry_facts(entry, add_facts(page));
 	} else if (record) {
 		session_record_facts(record, add_facts(page));
@@ -225,10 +228,10 @@ static int use_snapshot(struct reporting *reporting)
 {
 	CLEANUP_FREE uint8_t *overview = NULL, *aggregates = NULL;
 	size_t overview_size, aggregates_size;
-	int r = session_snapshot_overview(reporting->session, &overview, &overview_size);
+	int r = session_snapshot_overview_of(reporting->session, reporting->id, &overview, &overview_size);
 
 	if (!r)
-		r = session_snapshot_aggregates(reporting->session, &aggregates, &aggregates_size);
+		r = session_snapshot_aggregates_of(reporting->session, reporting->id, &aggregates, &aggregates_size);
 	if (!r)
 		r = report_reader_use_snapshot(reporting->reader, overview, overview_size, aggregates, aggregates_size);
 	return r < 0 ? error_set(&reporting->error, CONDPROF__CODE__INTERNAL, -r,
@@ -299,7 +302,18 @@ static int check_kept(const struct control *control, int64_t id, struct error *e
 	if ((entry && facts.message.no_report) || (record && record->no_report))
 		return error_set(error, CONDPROF__CODE__NO_SUCH_SESSION, ENOENT,
 				 "session %" PRId64 " was started with --no-report and keeps none", id);
+	if (sessions_prepare(control->sessions, id))
+		return error_set(error, CONDPROF__CODE__NO_SUCH_SESSION, ENOENT, "there is no session %" PRId64, id);
 	return 0;
+}
+
+/// The newest folder may be of a session that is only going to be: the next one of a run whose report is being rotated.
+static void leave_out_prepared(struct reporting *reporting)
+{
+	bool no_report;
+
+	if (sessions_prepare(reporting->control->sessions, reporting->id))
+		reporting->id = sessions_newest(reporting->control->sessions, &no_report);
 }
 
 /// A session that runs is read from memory: pinned for the one step that opens the reader.
@@ -331,6 +345,7 @@ static void report_stepped(struct stream *stream)
 	} else if (reporting->result < 0) {
 		stream_fail(stream, &reporting->error);
 	} else if (!reporting->reader) {
+		leave_out_prepared(reporting);
 		pin(reporting);
 		stream_step(stream); // one chunk, room or not: nobody stays pinned while a client takes its time
 	} else {

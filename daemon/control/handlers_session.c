@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Requests about sessions that run: stop, status, wait, emit. One that names a session that has ended is answered from
-// memory, or from its folder by the worker.
+// Requests about sessions that run: stop, status, wait, rotate, emit. One that names a session that has ended is
+// answered from memory, or from its folder by the worker.
 #include "config.h"
 
 #include "daemon/control/handlers.h"
 
 #include "daemon/control/kept.h"
 #include "daemon/control/replies.h"
+#include "daemon/control/rotation.h"
 #include "daemon/control/sessions.h"
 #include "daemon/control/stream.h"
 #include "proto/limits.h"
@@ -192,6 +193,25 @@ int handle_wait(struct control *control, struct exchange *exchange, const Condpr
 	}
 	r = sessions_only(control->sessions, &entry, error);
 	return r < 0 ? r : wait_for(exchange, entry, error);
+}
+
+int handle_rotate(struct control *control, struct exchange *exchange, const Condprof__Request *request,
+		  struct error *error)
+{
+	const Condprof__RotateRequest *rotate = request->rotate;
+	struct session_entry *entry;
+	int r;
+
+	if (!rotate->has_session) {
+		r = sessions_only(control->sessions, &entry, error);
+		return r < 0 ? r : session_entry_rotate(entry, exchange, error);
+	}
+	entry = sessions_find(control->sessions, rotate->session);
+	if (entry)
+		return session_entry_rotate(entry, exchange, error);
+	if (sessions_remembered(control->sessions, rotate->session))
+		return already_ended(rotate->session, error);
+	return look_up(control, exchange, rotate->session, true, error);
 }
 
 // --- emit ----------------------------------------------------------------------------------------------------------

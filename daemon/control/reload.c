@@ -6,6 +6,7 @@
 
 #include "daemon/control/reload.h"
 
+#include "daemon/control/rotation.h"
 #include "daemon/system/notify.h"
 
 #include <errno.h>
@@ -86,6 +87,7 @@ static void take_over(struct reloader *reloader)
 	configuration_unref(control->configuration);
 	control->configuration = TAKE_POINTER(reloader->configuration);
 	log_set_level(control->configuration->log_level);
+	sessions_rotation_reloaded(control->sessions);
 	log_info("read %s again: it holds for new sessions and clients, and for what is kept",
 		 control->configuration_path);
 }

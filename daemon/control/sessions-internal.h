@@ -9,6 +9,7 @@
 #ifndef CONDPROF_SESSIONS_INTERNAL_H
 #define CONDPROF_SESSIONS_INTERNAL_H
 
+#include "daemon/control/rotation.h"
 #include "daemon/control/sessions.h"
 #include "daemon/control/stuck.h"
 
@@ -43,7 +44,8 @@ struct session_entry {
 		int64_t id;
 		struct session *session;
 	} made; ///< by the creating job
-	struct session_mail opened, open_failed, ended;
+	struct session_mail opened, open_failed, rotated, ended;
+	struct session_rotation rotation;
 	LIST_HEAD(, waiter) waiters;
 	unsigned pins;
 	struct stuck_state stuck;
@@ -70,6 +72,10 @@ void session_entry_insert(struct session_entry *entry);
 void session_entry_place(struct session_entry *entry);
 /// The session is no more: those who wait hear of it, and what is left of the entry goes to the worker.
 void session_entry_over(struct session_entry *entry, struct session_facts *facts);
+/// Keeps what is known of a session whose report was rotated: `entry` goes on as another one.
+void sessions_remember_copy(struct session_entry *entry, const struct session_live *live);
+/// What it came to in the end, if it is remembered.
+void sessions_remember_ended(struct sessions *sessions, int64_t id, const struct session_live *live);
 /// What its mail `ended` does.
 void session_entry_on_ended(struct mail *mail);
 /// Gives an entry that is over to the worker, when nobody needs it any more.

@@ -77,8 +77,14 @@ void session_entry_facts(const struct session_entry *entry, struct session_facts
 	struct session_live live = {.state = CONDPROF__SESSION_STATE__STARTING};
 
 	if (entry->session)
-		session_live(entry->session, &live);
-	// Its end is on its way here: until then nobody who waits for it has been told.
+		session_live_of(entry->session, entry->record.id, &live);
+	// What has just happened is on its way here: until then it goes by the id it had, and nobody who waits for its
+	// end has been told.
+	if (is_over(live.state) && live.reason == CONDPROF__END_REASON__REASON_ROTATED) {
+		live.state = CONDPROF__SESSION_STATE__RUNNING;
+		live.reason = CONDPROF__END_REASON__REASON_NONE;
+		live.ended_unix_ns = 0;
+	}
 	if (is_over(live.state)) {
 		live.state = CONDPROF__SESSION_STATE__STOPPING;
 		live.ended_unix_ns = 0;
@@ -209,6 +215,7 @@ static void entry_free(struct session_entry *entry)
 {
 	upload_free(entry->upload);
 	scenario_free(entry->scenario);
+	session_rotation_free(entry);
 	record_clear(&entry->record);
 	for (char **name = entry->broadcasts; name && *name; name++)
 		free(*name);
@@ -253,26 +260,47 @@ void session_entry_free_when_unused(struct session_entry *entry)
 	worker_submit(entry->sessions->control->worker, &entry->job);
 }
 
-static void remember(struct session_entry *entry, const struct session_live *live)
+/// @param record its strings are taken over
+static void remember(struct sessions *sessions, struct session_record *record, const struct session_live *live)
 {
-	struct sessions *sessions = entry->sessions;
 	struct session_record *place = &sessions->remembered[sessions->next_remembered];
 
-	if (!entry->record.id)
+	if (!record->id)
 		return;
 	sessions->next_remembered = (sessions->next_remembered + 1) % SESSIONS_REMEMBERED;
 	record_clear(place);
-	*place = entry->record;
+	*place = *record;
 	place->live = *live;
-	entry->record = (struct session_record){.id = 0};
+	*record = (struct session_record){.id = 0};
+}
+
+void sessions_remember_copy(struct session_entry *entry, const struct session_live *live)
+{
+	struct session_record copy = entry->record;
+
+	copy.scenario = strdup(copy.scenario);
+	copy.screen = strdup(copy.screen);
+	copy.input = strdup(copy.input);
+	if (copy.scenario && copy.screen && copy.input)
+		remember(entry->sessions, &copy, live);
+	record_clear(&copy); // the folder knows it as well
+}
+
+void sessions_remember_ended(struct sessions *sessions, int64_t id, const struct session_live *live)
+{
+	for (size_t i = 0; i < SESSIONS_REMEMBERED; i++) {
+		if (sessions->remembered[i].id == id)
+			sessions->remembered[i].live = *live;
+	}
 }
 
 void session_entry_over(struct session_entry *entry, struct session_facts *facts)
 {
 	TAILQ_REMOVE(&entry->sessions->entries, entry, link);
 	entry->state = OVER;
+	session_rotation_over(entry);
 	session_waits_answer(entry, facts);
-	remember(entry, &facts->live);
+	remember(entry->sessions, &entry->record, &facts->live);
 	session_entry_free_when_unused(entry);
 }
 

@@ -102,6 +102,7 @@ static void on_opened(struct mail *mail)
 	stuck_watch_wake(entry->sessions->control->stuck);
 	log_line(LOG_LEVEL_INFO, entry->record.id, "runs \"%s\" on %s%s", entry->record.scenario, entry->record.screen,
 		 entry->record.dry_run ? ", dry run" : "");
+	session_rotation_started(entry);
 	answer_started(entry);
 }
 
@@ -120,6 +121,7 @@ static void on_session_event(void *context, struct session *session, enum sessio
 	struct session_mail *mails[] = {
 		[SESSION_OPENED] = &entry->opened,
 		[SESSION_OPEN_FAILED] = &entry->open_failed,
+		[SESSION_ROTATED] = &entry->rotated,
 		[SESSION_ENDED] = &entry->ended,
 	};
 
@@ -145,15 +147,17 @@ static int create_folder(struct session_entry *entry, uint64_t random_seed, stru
 		.rate_per_ns = options->rate_per_ns,
 		.random_seed = random_seed,
 	};
-	CLEANUP_FREE uint8_t *kept = NULL;
-	size_t size;
-	int r = scenario_encode_kept(entry->scenario, entry->upload->data, entry->upload->size, &run, &kept, &size);
+	struct session_rotation *rotation = &entry->rotation; // more reports are made of it
+	int r = scenario_encode_kept(entry->scenario, entry->upload->data, entry->upload->size, &run,
+				     &rotation->scenario, &rotation->scenario_size);
 
 	if (r < 0)
 		return error_set(error, CONDPROF__CODE__INTERNAL, -r, "cannot encode the kept scenario: %s",
 				 strerror(-r));
-	return store_create(entry->sessions->control->store, entry->made.id, kept, size,
-			    session_reserve_bytes(entry->scenario), ret, error);
+	rotation->reserve_bytes = session_reserve_bytes(entry->scenario);
+	rotation->scenario_ns = entry->scenario->rotate_ns;
+	return store_create(entry->sessions->control->store, entry->made.id, rotation->scenario,
+			    rotation->scenario_size, rotation->reserve_bytes, ret, error);
 }
 
 static int start_session(struct session_entry *entry, uint64_t random_seed, struct report_files *files,
@@ -179,9 +183,6 @@ static int start_session(struct session_entry *entry, uint64_t random_seed, stru
 	};
 	int r;
 
-	if (scenario->rotate_ns > 0)
-		log_line(LOG_LEVEL_WARNING, entry->made.id,
-			 "\"rotate\" is not built yet: it has one report, however long it runs");
 	r = session_start(&params, &entry->made.session, error);
 	if (r < 0)
 		scenario_free(scenario);
@@ -327,6 +328,7 @@ static struct session_entry *entry_new(struct sessions *sessions, struct upload 
 	entry->open_failed = (struct session_mail){.mail.deliver = on_open_failed, .entry = entry};
 	entry->ended = (struct session_mail){.mail.deliver = session_entry_on_ended, .entry = entry};
 	LIST_INIT(&entry->waiters);
+	session_rotation_init(entry);
 	return entry;
 }
 

@@ -222,14 +222,40 @@ static void set_max_messages_bytes(struct reading *reading, const char *value)
 	set_amount(reading, value, true, 1024 * 1024, &reading->configuration->max_messages_bytes);
 }
 
+/// Digits and a unit, or `never`.
+static void set_rotate(struct reading *reading, const char *value)
+{
+	static const struct {
+		const char *name;
+		int64_t ns;
+	} units[] = {{"s", NSEC_PER_SEC}, {"min", 60 * NSEC_PER_SEC}, {"h", 3600 * NSEC_PER_SEC}};
+	size_t digits = strspn(value, "0123456789");
+	const char *unit = value + digits + strspn(value + digits, " ");
+	int64_t number = digits && digits < 12 ? strtoll(value, NULL, 10) : -1, ns = -1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(units) && number >= 0; i++) {
+		if (!strcmp(unit, units[i].name) && number <= SCENARIO_MAX_DURATION_NS / units[i].ns)
+			ns = number * units[i].ns;
+	}
+	if (!strcmp(value, "never"))
+		reading->configuration->rotate_ns = 0;
+	else if (ns < SCENARIO_MIN_ROTATE_NS)
+		mistake(reading,
+			"'%s' is not how often; write a number with s, min or h, such as 24 h, from 1 s to 100 "
+			"years, or never",
+			value);
+	else
+		reading->configuration->rotate_ns = ns;
+}
+
 /// Rows and names stand in one order, so that the names can be handed out as they are.
 static void (*const setters[])(struct reading *reading, const char *value) = {
-	set_control_group, set_observe_group, set_frame_folders,    set_xauthority,
-	set_log_level,     set_max_reports,   set_max_report_bytes, set_max_messages_bytes,
+	set_control_group, set_observe_group,    set_frame_folders,      set_xauthority, set_log_level,
+	set_max_reports,   set_max_report_bytes, set_max_messages_bytes, set_rotate,
 };
 static const char *const keys[] = {
-	"control-group", "observe-group", "frame-folders",    "xauthority",
-	"log-level",     "max-reports",   "max-report-bytes", "max-messages-bytes",
+	"control-group", "observe-group",    "frame-folders",      "xauthority", "log-level",
+	"max-reports",   "max-report-bytes", "max-messages-bytes", "rotate",
 };
 static_assert(ARRAY_SIZE(setters) == ARRAY_SIZE(keys), "a setter a key");
 static_assert(ARRAY_SIZE(keys) <= 32, "reading.seen has a bit a key");
