@@ -16,6 +16,7 @@ enum exit_code cmd_list(struct client *client);      // cmd_session.c
 enum exit_code cmd_remove(struct client *client);    // cmd_installed.c
 enum exit_code cmd_report(struct client *client);    // cmd_report.c
 enum exit_code cmd_scenarios(struct client *client); // cmd_installed.c
+enum exit_code cmd_rotate(struct client *client);  // cmd_rotate.c
 enum exit_code cmd_start(struct client *client);     // cmd_start.c
 enum exit_code cmd_status(struct client *client);    // cmd_session.c
 enum exit_code cmd_stop(struct client *client);      // cmd_session.c

@@ -93,7 +93,7 @@ const struct verb verbs[] = {
 	{"status", 0, 1, "[ID]", "show the sessions that have not ended", NULL, .run = cmd_status},
 	{"watch", 0, 1, "[ID]", "follow a session's figures", watch_options, .run = cmd_watch, .waits = true},
 	{"emit", 1, 1, "BROADCAST", "send a broadcast to the running sessions", NULL, .run = cmd_emit},
-	{"rotate", 0, 1, "[ID]", "close a session's report and go on in a new one", NULL, .run = NULL},
+	{"rotate", 0, 1, "[ID]", "close a session's report and go on in a new one", NULL, .run = cmd_rotate},
 	{"list", 0, 0, "", "show running sessions and every kept report", NULL, .run = cmd_list},
 	{"report", 0, 1, "[ID|latest|DIR]", "show a session's report", report_options, .run = cmd_report,
 	 .whole = true},

@@ -415,9 +415,6 @@ void scenario_file_warn(struct scenario_file *file)
 	if (!survey.counters || !survey.enabled || names_reserve(&survey.events, &file->arena, events) < 0)
 		return;
 	learn_size(&survey);
-	if (file->message->rotate_ns > 0)
-		node_warning(file, node_find(file->root, "rotate"),
-			     "rotating is not built yet: the session has one report, however long it runs");
 	visit_all(&survey, learn_name);
 	visit_all(&survey, survey_event);
 	warn_counters(&survey);

@@ -172,6 +172,23 @@ void view_ended_session(struct render *render, const Condprof__Session *session)
 	render_close(render);
 }
 
+void view_rotated_session(struct render *render, const Condprof__Session *closed, int64_t next, bool whole)
+{
+	static const struct field columns[] = {{.name = "id", .title = "Closed", .number = true},
+					       {.name = "continued_by", .title = "Goes on as", .number = true}};
+	static const struct table table = {
+		.field = {.name = "rotated", .title = ""}, .columns = columns, .n_columns = 2, .main = true};
+
+	if (whole) {
+		view_ended_session(render, closed);
+		render_value(render, &columns[1], cell_count(next));
+		return;
+	}
+	render_table_open(render, &table);
+	render_row(render, (struct cell[]){cell_count(closed->id), cell_count(next)});
+	render_table_close(render);
+}
+
 char *ended_session_sentence(const Condprof__Session *session, bool ascii)
 {
 	char duration[FORMAT_SIZE];

@@ -32,6 +32,10 @@ void view_sessions(struct render *render, const Condprof__Session *const *sessio
 /// {session: {…}} of one that has ended; for people a line like "finished: ok after 2 m 14 s, 134 passes: …".
 void view_ended_session(struct render *render, const Condprof__Session *session);
 
+/// One whose report was rotated, and the session that goes on: both ids.
+/// @param whole {session: {…}, continued_by: …} rather than a table of two columns
+void view_rotated_session(struct render *render, const Condprof__Session *closed, int64_t next, bool whole);
+
 /// "session 5 finished, ok, after 2 m 14 s and 134 passes: it was stopped". The caller's. NULL: out of memory
 char *ended_session_sentence(const Condprof__Session *session, bool ascii);
 

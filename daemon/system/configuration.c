@@ -250,12 +250,12 @@ static void set_rotate(struct reading *reading, const char *value)
 
 /// Rows and names stand in one order, so that the names can be handed out as they are.
 static void (*const setters[])(struct reading *reading, const char *value) = {
-	set_control_group, set_observe_group,    set_frame_folders,      set_xauthority, set_log_level,
-	set_max_reports,   set_max_report_bytes, set_max_messages_bytes, set_rotate,
+	set_control_group, set_observe_group, set_frame_folders,    set_xauthority,         set_log_level,
+	set_rotate,        set_max_reports,   set_max_report_bytes, set_max_messages_bytes,
 };
 static const char *const keys[] = {
-	"control-group", "observe-group",    "frame-folders",      "xauthority", "log-level",
-	"max-reports",   "max-report-bytes", "max-messages-bytes", "rotate",
+	"control-group", "observe-group", "frame-folders",    "xauthority",         "log-level",
+	"rotate",        "max-reports",   "max-report-bytes", "max-messages-bytes",
 };
 static_assert(ARRAY_SIZE(setters) == ARRAY_SIZE(keys), "a setter a key");
 static_assert(ARRAY_SIZE(keys) <= 32, "reading.seen has a bit a key");

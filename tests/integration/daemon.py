@@ -63,7 +63,7 @@ def test_check_config():
         good = home / 'good.conf'
         good.write_text('# a comment\n\n  control-group = 0  \nobserve-group=root\nlog-level = debug\n'
                         'frame-folders = /srv/frames:/var/tmp\nmax-reports = 10\nmax-report-bytes = 1 GiB\n'
-                        'max-messages-bytes = 16M\nxauthority = /root/.Xauthority\n')
+                        'rotate = 24 h\nmax-messages-bytes = 16M\nxauthority = /root/.Xauthority\n')
         contains(condprofd('--check-config', '--config', good).ok().out, 'good.conf')
         condprofd('--check-config', '--config', home / 'missing.conf').fails(1)
         contains(condprofd('--check-config', '--config', home).fails(1).err, 'not a regular file')

@@ -94,7 +94,7 @@ static const char *const bad[] = {
 	"--timeout -5s status",
 	"-H host status",
 	"start a.yaml --record d",
-	"rotate",
+	"rotate 1 2",
 	"diff 1 2 3",
 	"advise 1 2",
 	"try a.yaml",

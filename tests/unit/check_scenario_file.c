@@ -137,7 +137,7 @@ END_TEST
 
 START_TEST(every_warning_is_told)
 {
-	check_table("warnings.txt", DIAGNOSTIC_WARNING, NULL, 9);
+	check_table("warnings.txt", DIAGNOSTIC_WARNING, NULL, 8);
 }
 END_TEST
 
