@@ -24,10 +24,13 @@
 #define LIBRARY "libtesseract.so." EXPANDED_STRING(TESSERACT_MAJOR_VERSION)
 #define LIBRARY_PACKAGE "libtesseract" EXPANDED_STRING(TESSERACT_MAJOR_VERSION)
 
-/// Areas up to this height hold small letters only.
-#define LOW_AREA_PX 24
+/// Areas up to this height hold small letters.
+#define LOW_AREA_PX 44
 /// Areas of more pixels are read as they are: reading them is slow enough.
 #define LARGE_AREA_PIXELS (1 << 20)
+/// What is read on the second try, as one line, counts from this confidence on: from an empty area, a ruler or an icon
+/// it would read something otherwise. In percent.
+#define LEAST_CONFIDENCE 60
 /// Told to Tesseract, which would guess it from the height of letters otherwise.
 #define RESOLUTION_PPI 300
 
@@ -50,6 +53,7 @@
 	F(TessMonitorSetCancelFunc)                                                                                    \
 	F(TessMonitorSetCancelThis)                                                                                    \
 	F(TessPageIteratorBoundingBox)                                                                                 \
+	F(TessResultIteratorConfidence)                                                                                \
 	F(TessResultIteratorDelete)                                                                                    \
 	F(TessResultIteratorGetPageIteratorConst)                                                                      \
 	F(TessResultIteratorGetUTF8Text)                                                                               \
@@ -217,7 +221,6 @@ static int start_engine(struct detect_reader *reader, const char *languages, str
 		library.TessDeleteTextArray(loaded);
 	if (r < 0)
 		return r;
-	library.TessBaseAPISetPageSegMode(reader->api, PSM_SINGLE_BLOCK);
 	// we do that, once for the area; it would read every doubtful word twice
 	library.TessBaseAPISetVariable(reader->api, "tessedit_do_invert", "0");
 	return 0;
@@ -305,8 +308,10 @@ int detect_reader_reserve(struct detect_reader *reader, int width, int height)
 	return r < 0 ? r : grow(&reader->large, &reader->large_size, pixels * scale * scale);
 }
 
-// @return whether most pixels are nearer to the darkest than to the lightest: light letters on a dark ground
-static bool make_gray(struct picture_view view, uint8_t *gray)
+enum ground { GROUND_LIGHT, GROUND_DARK, GROUND_ALONE };
+
+// @return of what most pixels are: nearer to the lightest, or to the darkest; or all the same
+static enum ground make_gray(struct picture_view view, uint8_t *gray)
 {
 	uint32_t histogram[256] = {0};
 	int64_t dark = 0;
@@ -326,7 +331,9 @@ static bool make_gray(struct picture_view view, uint8_t *gray)
 		high--;
 	for (int value = low; 2 * value <= low + high; value++)
 		dark += histogram[value];
-	return 2 * dark > (int64_t)view.width * view.height;
+	if (low == high)
+		return GROUND_ALONE;
+	return 2 * dark > (int64_t)view.width * view.height ? GROUND_DARK : GROUND_LIGHT;
 }
 
 static void invert(uint8_t *gray, size_t pixels)
@@ -395,67 +402,98 @@ static struct rect to_view(int left, int top, int right, int bottom, int scale, 
 	return box;
 }
 
-static void tell_lines(TessResultIterator *lines, int scale, struct picture_view view, const volatile int *stop,
-		       read_line_function function, void *context)
+/// One reading of an area.
+struct reading {
+	const uint8_t *pixels; // gray, enlarged
+	struct picture_view view;
+	int scale;
+	const volatile int *stop;
+	read_line_function line;
+	void *context;
+	float least_confidence; // of a line; 0: any
+	bool any;               // something was read
+};
+
+static bool is_blank(const char *text)
+{
+	return !text[strspn(text, " \t\r\n")];
+}
+
+static void tell_lines(TessResultIterator *lines, struct reading *reading)
 {
 	bool more = true;
 
-	while (more && !stop_seen(stop)) {
+	while (more && !stop_seen(reading->stop)) {
 		char *text = library.TessResultIteratorGetUTF8Text(lines, RIL_TEXTLINE);
 		int left = 0, top = 0, right = 0, bottom = 0;
 		struct read_line line = {.text = text, .size = text ? strlen(text) : 0};
 
-		library.TessPageIteratorBoundingBox(library.TessResultIteratorGetPageIteratorConst(lines), RIL_TEXTLINE,
-						    &left, &top, &right, &bottom);
-		line.box = to_view(left, top, right, bottom, scale, view);
-		more = (!text || function(context, &line)) && library.TessResultIteratorNext(lines, RIL_TEXTLINE);
+		if (text && !is_blank(text) &&
+		    (reading->least_confidence <= 0 ||
+		     library.TessResultIteratorConfidence(lines, RIL_TEXTLINE) >= reading->least_confidence)) {
+			reading->any = true;
+			library.TessPageIteratorBoundingBox(library.TessResultIteratorGetPageIteratorConst(lines),
+							    RIL_TEXTLINE, &left, &top, &right, &bottom);
+			line.box = to_view(left, top, right, bottom, reading->scale, reading->view);
+			more = reading->line(reading->context, &line);
+		}
+		more = more && library.TessResultIteratorNext(lines, RIL_TEXTLINE);
 		if (text)
 			library.TessDeleteText(text);
 	}
 }
 
-static int recognize(struct detect_reader *reader, const uint8_t *pixels, struct picture_view view, int scale,
-		     const volatile int *stop, read_line_function line, void *context)
+static int recognize(struct detect_reader *reader, TessPageSegMode mode, struct reading *reading)
 {
+	int width = reading->view.width * reading->scale, height = reading->view.height * reading->scale, r;
 	TessResultIterator *lines;
-	int r;
 
-	library.TessBaseAPISetImage(reader->api, pixels, view.width * scale, view.height * scale, 1,
-				    view.width * scale);
+	library.TessBaseAPISetPageSegMode(reader->api, mode);
+	library.TessBaseAPISetImage(reader->api, reading->pixels, width, height, 1, width);
 	library.TessBaseAPISetSourceResolution(reader->api, RESOLUTION_PPI);
 	library.TessMonitorSetCancelFunc(reader->monitor, cancel);
-	library.TessMonitorSetCancelThis(reader->monitor, (void *)stop);
+	library.TessMonitorSetCancelThis(reader->monitor, (void *)reading->stop);
 	r = library.TessBaseAPIRecognize(reader->api, reader->monitor);
-	if (stop_seen(stop))
+	if (stop_seen(reading->stop))
 		return -ECANCELED;
 	if (r)
 		return -EIO;
 	lines = library.TessBaseAPIGetIterator(reader->api);
 	if (!lines)
 		return 0; // nothing there
-	tell_lines(lines, scale, view, stop, line, context);
+	tell_lines(lines, reading);
 	library.TessResultIteratorDelete(lines);
-	return stop_seen(stop) ? -ECANCELED : 0;
+	return stop_seen(reading->stop) ? -ECANCELED : 0;
 }
 
 int reader_read(struct detect_reader *reader, struct picture_view view, const volatile int *stop,
 		read_line_function line, void *context)
 {
-	size_t pixels = (size_t)view.width * (size_t)view.height;
-	int scale = scale_for(view.width, view.height), r;
-	const uint8_t *ready = reader->gray;
+	struct reading reading = {.view = view,
+				  .scale = scale_for(view.width, view.height),
+				  .stop = stop,
+				  .line = line,
+				  .context = context};
+	enum ground ground;
+	int r;
 
 	if (detect_reader_reserve(reader, view.width, view.height) < 0)
 		return -ENOMEM;
-	if (make_gray(view, reader->gray))
-		invert(reader->gray, pixels);
-	if (scale > 1) {
-		enlarge(reader->gray, view.width, view.height, scale, reader->large);
-		ready = reader->large;
-	}
+	ground = make_gray(view, reader->gray);
+	if (ground == GROUND_ALONE)
+		return 0;
+	if (ground == GROUND_DARK)
+		invert(reader->gray, (size_t)view.width * (size_t)view.height);
+	if (reading.scale > 1)
+		enlarge(reader->gray, view.width, view.height, reading.scale, reader->large);
+	reading.pixels = reading.scale > 1 ? reader->large : reader->gray;
 	if (stop_seen(stop))
 		return -ECANCELED;
-	r = recognize(reader, ready, view, scale, stop, line, context);
+	r = recognize(reader, PSM_SINGLE_BLOCK, &reading);
+	// a letter or two alone make no block for it
+	reading.least_confidence = LEAST_CONFIDENCE;
+	if (r == 0 && !reading.any)
+		r = recognize(reader, PSM_SINGLE_LINE, &reading);
 	library.TessBaseAPIClear(reader->api);
 	return r;
 }

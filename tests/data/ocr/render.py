@@ -17,8 +17,9 @@ GROUNDS = {'light': (24, 252), 'dark': (228, 36)}  # gray of letters, of the gro
 SIZES = (12, 14, 16, 20, 24, 32, 48)
 TEXTS = ('Sign in', 'Settings', 'Password required', 'Low battery', 'Connection lost', 'Retry 3 of 10', 'Cancel',
          'User name:', 'Updates are ready')
-NUMBERS = (('auto', '42'), ('auto', '1000'), ('dot', '1,234.5'), ('comma', '1.234.567,890'), ('auto', '-17'),
-           ('auto', '3.14'), ('auto', '12 500'), ('comma', '42,588'), ('auto', '1.234.567'), ('dot', '0.75'))
+NUMBERS = (('auto', '42'), ('auto', '7'), ('dot', '1,234.5'), ('comma', '1.234.567,890'), ('auto', '-17'), ('auto', '8'),
+           ('auto', '3.14'), ('auto', '12 500'), ('comma', '42,588'), ('auto', '1.234.567'), ('dot', '0.75'), ('auto', '0'),
+           ('auto', '-5'), ('auto', '1000'))
 PAD = 6
 WIDTH = 800
 
@@ -30,7 +31,7 @@ def cells(ground):
         for k in range(3):
             yield size, 'text', TEXTS[(turn + 3 * k) % len(TEXTS)]
         for k in range(3):
-            yield (size, *NUMBERS[(turn + 3 * k) % len(NUMBERS)])
+            yield (size, *NUMBERS[(turn + 5 * k) % len(NUMBERS)])
 
 
 def draw(name, font_path, ground, lines):
