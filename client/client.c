@@ -7,14 +7,20 @@
 #include "client/client.h"
 
 #include "client/connection.h"
+#include "client/link.h"
 #include "client/quantity.h"
 #include "client/render/width.h"
+#include "proto/limits.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
+
+#define LOGIN_TIMEOUT_NS (30 * NSEC_PER_SEC)
 
 const char *client_option_at(const struct client *client, const char *name, size_t index)
 {
@@ -110,6 +116,7 @@ enum exit_code client_exit_code(int r, const struct error *error)
 		return (size_t)error->code < ARRAY_SIZE(code_of_reply) ? code_of_reply[error->code] : EXIT_FAILED;
 	case -ECONNREFUSED:
 	case -ECONNRESET:
+	case -ENOTCONN:
 		return EXIT_NO_DAEMON;
 	case -ENOENT:
 	case -ENOTDIR:
@@ -121,6 +128,10 @@ enum exit_code client_exit_code(int r, const struct error *error)
 		return EXIT_TIMED_OUT;
 	case -EPROTO:
 		return EXIT_PROTOCOL;
+	case -EINVAL:
+		return EXIT_USAGE;
+	case -ENOLINK:
+		return EXIT_SSH;
 	default:
 		return EXIT_FAILED;
 	}
@@ -134,20 +145,79 @@ enum exit_code client_fail_error(const struct client *client, int r, const struc
 			       : client_fail(client, client_exit_code(r, error), "%s", message);
 }
 
-enum exit_code client_connect(const struct client *client, struct connection **ret)
+bool client_is_remote(const struct client *client)
 {
-	struct socket_paths paths;
-	struct error error = {0};
+	return client_flag(client, "--host");
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+/// How long a login may take: with a terminal, somebody may be asked for a password on it.
+static int64_t login_deadline_ns(const struct client *client)
+{
+	int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+
+	if (terminal >= 0)
+		close(terminal);
+	if (client_option(client, "--timeout"))
+		return client->deadline_ns;
+	return terminal >= 0 ? INT64_MAX : now_ns() + LOGIN_TIMEOUT_NS;
+}
+
+static int open_remote(const struct client *client, const char *socket, struct connection **ret, struct error *error)
+{
+	struct link_params params = {
+		.host = client_option(client, "--host"),
+		.socket = socket,
+		.quiet = client->quiet,
+		.deadline_ns = login_deadline_ns(client),
+	};
+	int64_t deadline_ns = client->deadline_ns;
+	struct link *link;
+	int fd;
+
+	if (socket && (*socket != '/' || strchr(socket, '\n')))
+		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
+				 "--socket %s: with -H it is a path on that machine, and absolute",
+				 error_quote(socket).text);
+	int r = link_open(&params, &link, &fd, error);
+	if (r < 0)
+		return r;
+	if (!client_option(client, "--timeout") && deadline_ns != INT64_MAX)
+		deadline_ns = now_ns() + CLIENT_DEFAULT_TIMEOUT_NS;
+	return connection_open_link(link, fd, deadline_ns, ret, error);
+}
+
+int client_open(const struct client *client, struct connection **ret, struct error *error)
+{
 	const char *path = client_option(client, "--socket");
+	struct socket_paths paths;
 
 	if (path && !*path)
-		return client_fail(client, EXIT_USAGE, "--socket is empty: it needs the path of the daemon's socket");
+		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
+				 "--socket is empty: it needs the path of the daemon's socket");
+	if (client_is_remote(client))
+		return open_remote(client, path, ret, error);
 	int r = socket_paths_find(path, &paths);
 
 	if (r < 0)
-		return client_fail(client, EXIT_FAILED, "out of memory");
-	r = connection_open(&paths, client->deadline_ns, ret, &error);
+		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
+	r = connection_open(&paths, client->deadline_ns, ret, error);
 	socket_paths_clear(&paths);
+	return r;
+}
+
+enum exit_code client_connect(const struct client *client, struct connection **ret)
+{
+	struct error error = {0};
+	int r = client_open(client, ret, &error);
+
 	return r < 0 ? client_fail_error(client, r, &error) : EXIT_DONE;
 }
 

@@ -19,6 +19,7 @@ enum exit_code {
 	EXIT_TIMED_OUT = 5,
 	EXIT_PROTOCOL = 6,
 	EXIT_DENIED = 7,
+	EXIT_SSH = 255, ///< with -H: ssh's own
 };
 
 struct client;
@@ -42,6 +43,7 @@ struct verb {
 	const struct option_row *options;             ///< NULL: none
 	enum exit_code (*run)(struct client *client); ///< NULL: not built yet
 	bool waits;                                   ///< without --timeout it may take as long as it takes
+	bool hidden;                                  ///< for no person
 	bool whole; ///< its answer can be a document of its own kind: --output html, prometheus
 };
 
@@ -83,7 +85,14 @@ enum exit_code client_exit_code(int r, const struct error *error);
 /// A remark on standard error, not with --quiet.
 void client_note(const struct client *client, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/// Connects and greets. @return EXIT_DONE, or the code after the error was printed
+/// Whether the daemon is on another machine (-H): folders in screen URIs and the like are that machine's then.
+bool client_is_remote(const struct client *client);
+
+/// Connects and greets, here or through ssh. The command's time begins when ssh has logged in, unless --timeout was
+/// given.
+/// @return as connection_open() and link_open(); -EINVAL: the command line
+int client_open(const struct client *client, struct connection **ret, struct error *error);
+/// The same. @return EXIT_DONE, or the code after the error was printed
 enum exit_code client_connect(const struct client *client, struct connection **ret);
 
 /// What the command prints to: standard output, as the command line and the terminal want it. Never NULL.

@@ -20,7 +20,7 @@ static void show(const struct client *client, const struct scenario_file *file, 
 enum exit_code cmd_check(struct client *client)
 {
 	struct scenario_file *file CLEANUP(scenario_file_cleanup) = NULL;
-	const struct scenario_load_options options = {.ascii = !client->utf8};
+	const struct scenario_load_options options = {.ascii = !client->utf8, .remote = client_is_remote(client)};
 	const char *path = client->arguments[0];
 	struct error error = {0};
 	int r = scenario_load_file(path, &options, &file, &error);

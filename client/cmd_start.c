@@ -61,7 +61,7 @@ static enum exit_code take_uri(const struct client *client, const char *option, 
 	if (!text)
 		return EXIT_DONE;
 	folder = getcwd(NULL, 0);
-	int r = uri_for_daemon(text, input, folder, false, ret, &error);
+	int r = uri_for_daemon(text, input, folder, client_is_remote(client), ret, &error);
 	return r < 0 ? client_fail(client, EXIT_USAGE, "%s %s: %s", option, text, error.message) : EXIT_DONE;
 }
 
@@ -204,7 +204,7 @@ static enum exit_code waiting_failed(struct start *start, int r, const struct er
 
 	if (r != -EINTR)
 		code = refused(start, r, error);
-	if (start->wait && (r == -EINTR || r == -ETIMEDOUT))
+	if (start->wait && (r == -EINTR || r == -ETIMEDOUT || r == -ENOTCONN))
 		say_keeps_running(start);
 	if (r == -EINTR)
 		die_of_signal(start);

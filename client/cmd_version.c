@@ -63,14 +63,8 @@ enum exit_code cmd_version(struct client *client)
 {
 	static const struct field no_daemon = {.name = "daemon", .title = "condprofd"};
 	struct connection *connection CLEANUP(connection_cleanup) = NULL;
-	struct socket_paths paths;
 	struct error error = {0};
-	int r = socket_paths_find(client_option(client, "--socket"), &paths);
-
-	if (r < 0)
-		return client_fail(client, EXIT_FAILED, "out of memory");
-	r = connection_open(&paths, client->deadline_ns, &connection, &error);
-	socket_paths_clear(&paths);
+	int r = client_open(client, &connection, &error);
 	struct render *render = client_render(client);
 	show_client(render);
 	if (r == 0)

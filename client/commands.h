@@ -6,6 +6,7 @@
 #include "client/client.h"
 
 enum exit_code cmd_advise(struct client *client);    // cmd_advise.c
+enum exit_code cmd_bridge(struct client *client);    // cmd_bridge.c
 enum exit_code cmd_capture(struct client *client);   // cmd_capture.c
 enum exit_code cmd_check(struct client *client);     // cmd_check.c
 enum exit_code cmd_delete(struct client *client);    // cmd_session.c

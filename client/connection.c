@@ -8,6 +8,7 @@
 
 #include "client/connection.h"
 
+#include "client/link.h"
 #include "proto/frame.h"
 #include "proto/limits.h"
 
@@ -35,6 +36,7 @@ struct kept_reply {
 
 struct connection {
 	int fd, interrupt_fd;
+	struct link *link; ///< what fd goes through; NULL: it is the daemon's own socket
 	int64_t deadline_ns;
 	uint64_t last_id;
 	bool ended; ///< nothing more comes, nothing more goes
@@ -111,6 +113,7 @@ struct connection *connection_close(struct connection *connection)
 	reply_free(connection->error_reply);
 	if (connection->fd >= 0)
 		close(connection->fd);
+	link_close(connection->link);
 	free(connection);
 	return NULL;
 }
@@ -138,6 +141,12 @@ void connection_set_deadline(struct connection *connection, int64_t deadline_ns)
 static int timed_out(struct error *error)
 {
 	return error_set(error, CONDPROF__CODE__INTERNAL, ETIMEDOUT, "the daemon did not answer in time (--timeout)");
+}
+
+static int gone_away(struct connection *connection, struct error *error)
+{
+	return connection->link ? link_lost(connection->link, error)
+				: error_set(error, CONDPROF__CODE__INTERNAL, ECONNRESET, "the daemon has gone away");
 }
 
 static int garbled(struct error *error, const char *what)
@@ -324,7 +333,7 @@ int connection_receive(struct connection *connection, uint64_t id, int64_t until
 
 	while (!(reply = take_kept(connection, id))) {
 		if (connection->ended)
-			return error_set(error, CONDPROF__CODE__INTERNAL, ECONNRESET, "the daemon has gone away");
+			return gone_away(connection, error);
 		r = wait_ready(connection, POLLIN, until_ns, error);
 		if (r == 0)
 			r = read_some(connection, error);
@@ -466,20 +475,14 @@ static int try_paths(const struct socket_paths *paths, int64_t deadline_ns, int 
 	return r;
 }
 
-int connection_open(const struct socket_paths *paths, int64_t deadline_ns, struct connection **ret, struct error *error)
+int connection_socket(const struct socket_paths *paths, int64_t deadline_ns, int *ret_fd, struct error *error)
 {
-	struct connection *connection CLEANUP(connection_cleanup) = calloc(1, sizeof(*connection));
-	int fd = -1, r;
+	int r;
 
 	assert(paths->count > 0);
-	if (!connection)
-		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
-	connection->fd = connection->interrupt_fd = -1;
-	connection->deadline_ns = deadline_ns;
-	connection->kept_end = &connection->kept;
 	if (error)
 		*error = (struct error){0};
-	r = try_paths(paths, deadline_ns, &fd, error);
+	r = try_paths(paths, deadline_ns, ret_fd, error);
 	if (r == -ENOENT || r == -ENOTDIR || r == -ECONNREFUSED)
 		return error_set(error, CONDPROF__CODE__INTERNAL, ECONNREFUSED,
 				 "no daemon listens at %s%s%s: start condprofd, or name its socket with --socket",
@@ -487,12 +490,44 @@ int connection_open(const struct socket_paths *paths, int64_t deadline_ns, struc
 				 paths->count > 1 ? paths->paths[1] : "");
 	if (r < 0 && error && !error->message[0])
 		return error_set(error, CONDPROF__CODE__INTERNAL, -r, "%s: %s", paths->paths[0], strerror(-r));
-	if (r < 0)
-		return r;
+	return r;
+}
+
+/// Takes link and fd over.
+static int open_over(struct link *link, int fd, int64_t deadline_ns, struct connection **ret, struct error *error)
+{
+	struct connection *connection = calloc(1, sizeof(*connection));
+	int r;
+
+	if (!connection) {
+		close(fd);
+		link_close(link);
+		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
+	}
 	connection->fd = fd;
+	connection->link = link;
+	connection->interrupt_fd = -1;
+	connection->deadline_ns = deadline_ns;
+	connection->kept_end = &connection->kept;
 	r = greet(connection, error);
-	if (r < 0)
+	if (r < 0) {
+		connection_close(connection);
 		return r;
-	*ret = TAKE_POINTER(connection);
+	}
+	*ret = connection;
 	return 0;
+}
+
+int connection_open(const struct socket_paths *paths, int64_t deadline_ns, struct connection **ret, struct error *error)
+{
+	int fd, r = connection_socket(paths, deadline_ns, &fd, error);
+
+	return r < 0 ? r : open_over(NULL, fd, deadline_ns, ret, error);
+}
+
+int connection_open_link(struct link *link, int fd, int64_t deadline_ns, struct connection **ret, struct error *error)
+{
+	if (error)
+		*error = (struct error){0};
+	return open_over(link, fd, deadline_ns, ret, error);
 }

@@ -5,6 +5,7 @@
 /// Errors, with `error` filled:
 ///   -ECONNREFUSED            nothing listens there
 ///   -ECONNRESET              the daemon went away
+///   -ENOTCONN                the link to its machine is lost
 ///   -EACCES                  the socket may not be used
 ///   -ETIMEDOUT               the deadline has passed
 ///   -EINTR                   the interrupt fd became readable
@@ -18,6 +19,7 @@
 #include "proto/errors.h"
 
 struct connection;
+struct link;
 
 /// The sockets to try, best first: `given` (--socket), else $CONDPROF_SOCKET, else a user's own daemon's (not for root)
 /// and the system's.
@@ -32,6 +34,10 @@ void socket_paths_clear(struct socket_paths *paths);
 /// @param deadline_ns on CLOCK_MONOTONIC, INT64_MAX: none
 int connection_open(const struct socket_paths *paths, int64_t deadline_ns, struct connection **ret,
 		    struct error *error);
+/// The same over a link, which has a socket connected already. Takes link and fd over in any case.
+int connection_open_link(struct link *link, int fd, int64_t deadline_ns, struct connection **ret, struct error *error);
+/// Connects to the first path that exists, and no more. *ret_fd is the caller's.
+int connection_socket(const struct socket_paths *paths, int64_t deadline_ns, int *ret_fd, struct error *error);
 struct connection *connection_close(struct connection *connection);
 static inline void connection_cleanup(struct connection **connection)
 {

@@ -22,7 +22,7 @@ enum exit_code take_screen(const struct client *client, char **ret)
 	if (!text)
 		return EXIT_DONE;
 	folder = getcwd(NULL, 0);
-	int r = uri_for_daemon(text, false, folder, false, ret, &error);
+	int r = uri_for_daemon(text, false, folder, client_is_remote(client), ret, &error);
 	return r < 0 ? client_fail(client, EXIT_USAGE, "--screen %s: %s", text, error.message) : EXIT_DONE;
 }
 

@@ -124,7 +124,8 @@ static enum exit_code unknown_verb(const struct client *client, const char *word
 	size_t n = 0;
 
 	for (size_t i = 0; i < verb_count; i++)
-		names[n++] = verbs[i].name;
+		if (!verbs[i].hidden)
+			names[n++] = verbs[i].name;
 	const char *nearest = nearest_word(word, names, n);
 	return nearest ? usage(client, "unknown command %s; did you mean %s?", word, nearest)
 		       : usage(client, "unknown command %s", word);
@@ -248,6 +249,8 @@ static void print_help(void)
 	for (size_t i = 0; i < verb_count; i++) {
 		char text[80];
 
+		if (verbs[i].hidden)
+			continue;
 		snprintf(text, sizeof(text), "%s%s%s", verbs[i].name, *verbs[i].arguments ? " " : "",
 			 verbs[i].arguments);
 		printf("  %-32s %s%s\n", text, verbs[i].help, verbs[i].run ? "" : " (not built yet)");
@@ -256,7 +259,7 @@ static void print_help(void)
 	print_options(global_options);
 	printf("\ncondprofctl COMMAND --help shows a command's own options; condprofctl(1) has it all.\n"
 	       "Exit status: 0 done, 1 failed, 2 usage, 3 no daemon or session ended, 4 not found, 5 timed out,\n"
-	       "6 protocol mismatch, 7 denied.\n");
+	       "6 protocol mismatch, 7 denied; with -H 255: ssh failed.\n");
 }
 
 static void print_verb_help(const struct verb *verb)

@@ -16,7 +16,7 @@ void scenario_to_send_clear(struct scenario_to_send *scenario)
 
 enum exit_code scenario_to_send_load(const struct client *client, const char *path, struct scenario_to_send *ret)
 {
-	const struct scenario_load_options options = {.ascii = !client->utf8};
+	const struct scenario_load_options options = {.ascii = !client->utf8, .remote = client_is_remote(client)};
 	struct scenario_to_send scenario CLEANUP(scenario_to_send_clear) = {0};
 	struct error error = {0};
 	int r = scenario_load_file(path, &options, &scenario.file, &error);

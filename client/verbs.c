@@ -11,7 +11,7 @@
 #include <string.h>
 
 const struct option_row global_options[] = {
-	{"--host", "-H", "[USER@]HOST[:PORT]", .help = "reach the daemon of another machine, over ssh", .later = true},
+	{"--host", "-H", "[USER@]HOST[:PORT]", .help = "reach the daemon of another machine, over ssh"},
 	{"--socket", NULL, "PATH", .help = "the daemon's socket"},
 	{"--output", NULL, "FORMAT", .help = "text, json or csv; of a report also html or prometheus"},
 	{"--json", NULL, NULL, .help = "the same as --output json"},
@@ -109,6 +109,7 @@ const struct verb verbs[] = {
 	{"install", 1, 1, "SCENARIO.yaml", "keep a scenario under a name", install_options, .run = cmd_install},
 	{"scenarios", 0, 0, "", "list the installed scenarios", NULL, .run = cmd_scenarios},
 	{"remove", 1, 1, "NAME", "remove an installed scenario", NULL, .run = cmd_remove},
+	{"bridge", 0, 0, "", "the far end of -H", NULL, .run = cmd_bridge, .waits = true, .hidden = true},
 	{"version", 0, 0, "", "show the versions of client and daemon", NULL, .run = cmd_version},
 };
 const size_t verb_count = ARRAY_SIZE(verbs);
