@@ -104,8 +104,9 @@ static const enum exit_code code_of_reply[] = {
 	[CONDPROF__CODE__STILL_RUNNING] = EXIT_FAILED,
 	[CONDPROF__CODE__IO] = EXIT_FAILED,
 	[CONDPROF__CODE__STOPPING_DAEMON] = EXIT_NO_DAEMON,
+	[CONDPROF__CODE__BUS_FAILED] = EXIT_FAILED,
 };
-static_assert(ARRAY_SIZE(code_of_reply) == CONDPROF__CODE__STOPPING_DAEMON + 1, "every code has its exit code");
+static_assert(ARRAY_SIZE(code_of_reply) == CONDPROF__CODE__BUS_FAILED + 1, "every code has its exit code");
 
 enum exit_code client_exit_code(int r, const struct error *error)
 {

@@ -29,8 +29,9 @@ static const char *const code_names[] = {
 	[CONDPROF__CODE__STILL_RUNNING] = "still-running",
 	[CONDPROF__CODE__IO] = "io",
 	[CONDPROF__CODE__STOPPING_DAEMON] = "stopping-daemon",
+	[CONDPROF__CODE__BUS_FAILED] = "bus-failed",
 };
-static_assert(ARRAY_SIZE(code_names) == CONDPROF__CODE__STOPPING_DAEMON + 1, "a name for every code");
+static_assert(ARRAY_SIZE(code_names) == CONDPROF__CODE__BUS_FAILED + 1, "a name for every code");
 
 int error_set(struct error *error, Condprof__Code code, int errno_value, const char *format, ...)
 {

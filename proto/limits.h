@@ -31,6 +31,8 @@
 #define TEXT_MAX_PARTS 256U         ///< literals and counters of one text
 #define NAME_MAX_BYTES 256U         ///< a name of anything
 #define TEXT_MAX_BYTES 4096U        ///< a text, URI or key combination
+#define SECRET_NAME_MAX_BYTES 255U  ///< what a file's name may have; a secret itself is a text
+#define SCENARIO_MAX_SECRETS 100U
 #define YAML_MAX_BYTES (1024U * 1024U)
 
 #define INSTALLED_NAME_MAX_BYTES 64U                           ///< of an installed scenario

@@ -7,6 +7,7 @@
 #include "client/scenario/value.h"
 
 #include "client/scenario/source.h"
+#include "proto/bus_name.h"
 #include "proto/limits.h"
 
 #include <errno.h>
@@ -495,48 +496,25 @@ int value_parts(struct arena *arena, const char *text, struct value_part **ret, 
 
 // --- D-Bus names -------------------------------------------------------------------------------
 
-#define BUS_NAME_MAX 255U
-#define WORD_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
-
 int value_bus_member(const char *text, struct value_problem *problem)
 {
-	size_t elements = 0;
-
-	for (const char *p = text;; p++) {
-		size_t length = strspn(p, WORD_CHARACTERS);
-
-		if (length == 0 || (*p >= '0' && *p <= '9'))
-			return wrong(problem, "expected a D-Bus signal like org.example.Kiosk.Closed, found “%s”",
-				     excerpt(text));
-		elements++;
-		p += length;
-		if (*p == '\0')
-			break;
-		if (*p != '.')
-			return wrong(problem, "expected a D-Bus signal like org.example.Kiosk.Closed, found “%s”",
-				     excerpt(text));
-	}
-	if (elements < 3 || strlen(text) > BUS_NAME_MAX)
+	switch (bus_signal_name_check(text)) {
+	case BUS_NAME_FINE:
+		return 0;
+	case BUS_NAME_SHORT:
 		return wrong(problem,
 			     "a D-Bus signal is an interface of two parts or more and a member, "
 			     "like org.example.Kiosk.Closed, found “%s”",
 			     excerpt(text));
-	return 0;
+	default:
+		return wrong(problem, "expected a D-Bus signal like org.example.Kiosk.Closed, found “%s”",
+			     excerpt(text));
+	}
 }
 
 int value_bus_path(const char *text, struct value_problem *problem)
 {
-	const char *p = text;
-
-	if (!strcmp(text, "/"))
-		return 0;
-	do {
-		size_t length = *p == '/' ? strspn(p + 1, WORD_CHARACTERS) : 0;
-
-		if (length == 0)
-			return wrong(problem, "expected a D-Bus object path like /org/example/Kiosk, found “%s”",
-				     excerpt(text));
-		p += 1 + length;
-	} while (*p);
-	return 0;
+	return bus_path_valid(text) ? 0
+				    : wrong(problem, "expected a D-Bus object path like /org/example/Kiosk, found “%s”",
+					    excerpt(text));
 }

@@ -5,6 +5,7 @@
 
 #include "daemon/control/control.h"
 
+#include "daemon/bus/bus.h"
 #include "daemon/control/listener.h"
 #include "daemon/control/looks.h"
 #include "daemon/control/reload.h"
@@ -295,6 +296,8 @@ static int start_threads(struct control_life *life)
 	if (!r)
 		r = worker_start(control->mailbox, "decoder", &control->decoder);
 	if (!r)
+		r = bus_start(&control->bus);
+	if (!r)
 		r = sessions_new(control, &control->sessions);
 	if (!r)
 		r = looks_new(control, &control->looks);
@@ -388,6 +391,7 @@ struct control *control_free(struct control *control)
 	loop_timer_free(life->hurry);
 	if (life->signal_fd >= 0)
 		close(life->signal_fd);
+	bus_stop(control->bus);
 	writer_stop(control->writer);
 	store_close(control->store);
 	loop_free(control->loop);

@@ -8,6 +8,7 @@
 #include "daemon/control/worker.h"
 #include "daemon/system/configuration.h"
 
+struct bus;
 struct listener;
 struct looks;
 struct sessions;
@@ -25,6 +26,7 @@ struct control {
 	struct worker *decoder; ///< scenarios
 	struct store *store;
 	struct writer *writer;
+	struct bus *bus; ///< D-Bus
 	struct sessions *sessions;
 	struct looks *looks; ///< at screens, for people
 	struct stuck_watch *stuck;

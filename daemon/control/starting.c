@@ -7,6 +7,7 @@
 #include "daemon/control/sessions-internal.h"
 #include "daemon/control/status.h"
 
+#include "daemon/control/messenger.h"
 #include "daemon/input/input.h"
 #include "daemon/report/store.h"
 #include "daemon/report/writer.h"
@@ -181,11 +182,15 @@ static int start_session(struct session_entry *entry, uint64_t random_seed, stru
 		.notify = on_session_event,
 		.context = entry,
 	};
-	int r;
+	int r = bus_messenger_new(entry->sessions->control->bus, scenario, entry->made.id, entry->record.dry_run,
+				  &params.messenger, error);
 
-	r = session_start(&params, &entry->made.session, error);
-	if (r < 0)
+	if (!r)
+		r = session_start(&params, &entry->made.session, error);
+	if (r < 0) {
+		messenger_free(params.messenger);
 		scenario_free(scenario);
+	}
 	return r;
 }
 

@@ -265,8 +265,26 @@ static void do_notify(struct processor *processor, const struct action *action)
 		[CONDPROF__LEVEL__LEVEL_ERROR] = LOG_LEVEL_ERROR,
 	};
 
-	if (!processor->p.dry_run)
-		log_line(levels[action->text.level], processor->p.session_id, "%s", format_text(processor, action));
+	if (processor->p.dry_run)
+		return;
+
+	struct messenger *messenger = processor->p.messenger;
+	const char *text = format_text(processor, action);
+
+	log_line(levels[action->text.level], processor->p.session_id, "%s", text);
+	if (messenger)
+		messenger->ops->notify(messenger, action->text.level, text);
+}
+
+static void do_signal(struct processor *processor, const struct action *action)
+{
+	struct messenger *messenger = processor->p.messenger;
+
+	if (processor->p.dry_run)
+		return;
+	if (!messenger ||
+	    !messenger->ops->signal(messenger, (uint32_t)(action - processor->p.scenario->actions)))
+		occurrence_action_skipped(processor->occurrence);
 }
 
 static void do_stop(struct processor *processor, const struct action *action)
@@ -341,7 +359,7 @@ static const struct {
 	[CONDPROF__ACTION_KIND__ACTION_COUNTER] = {do_counter, TIME_ACTIONS},
 	[CONDPROF__ACTION_KIND__ACTION_EVENT_STATE] = {do_event_state, TIME_ACTIONS},
 	[CONDPROF__ACTION_KIND__ACTION_NOTIFY] = {do_notify, TIME_ACTIONS},
-	[CONDPROF__ACTION_KIND__ACTION_SIGNAL] = {NULL, TIME_ACTIONS}, // refused by processor_check()
+	[CONDPROF__ACTION_KIND__ACTION_SIGNAL] = {do_signal, TIME_ACTIONS},
 	[CONDPROF__ACTION_KIND__ACTION_STOP] = {do_stop, TIME_ACTIONS},
 };
 static_assert(ARRAY_SIZE(kinds) == CONDPROF__ACTION_KIND__ACTION_STOP + 1, "a row an action kind");

@@ -13,70 +13,6 @@
 #define FRAME_WAIT_BY_PASS_NS NSEC_PER_SEC // a replay's next picture is on its way
 #define GAP_LEAST_NS NSEC_PER_MSEC         // less is jitter between two clock reads
 
-// --- what the engine can run -----------------------------------------------------------------------------------------
-
-static void place_of(const struct scenario *scenario, uint32_t event, const char *list, uint32_t index,
-		     struct error *error)
-{
-	bool trigger = scenario->events[event].trigger;
-
-	error_place(error, "%s[%u].%s[%u]", trigger ? "trigger-events" : "screen-events",
-		    trigger ? event - scenario->screen_events : event, list, index);
-}
-
-static int check_condition(const struct scenario *scenario, const struct condition *condition, struct error *error)
-{
-	if (condition->kind == CONDITION_BROADCAST &&
-	    scenario->broadcasts[condition->broadcast].bus != CONDPROF__BUS__BUS_NONE)
-		return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
-				 "broadcasts by a D-Bus are not built yet: leave out “bus” and use condprofctl emit");
-	return 0;
-}
-
-static int check_action(const struct action *action, struct error *error)
-{
-	if (action->kind == CONDPROF__ACTION_KIND__ACTION_SIGNAL)
-		return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
-				 "signal actions are not built yet: use notify");
-	if (action->kind == CONDPROF__ACTION_KIND__ACTION_TYPE && action->text.secret)
-		return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
-				 "typing a secret is not built yet: give the text itself");
-	return 0;
-}
-
-static int check_event(const struct scenario *scenario, uint32_t index, struct error *error)
-{
-	const struct event *event = &scenario->events[index];
-	int r;
-
-	for (uint32_t i = 0; i < event->conditions; i++) {
-		r = check_condition(scenario, &scenario->conditions[event->first_condition + i], error);
-		if (r < 0) {
-			place_of(scenario, index, "conditions", i, error);
-			return r;
-		}
-	}
-	for (uint32_t i = 0; i < event->actions; i++) {
-		r = check_action(&scenario->actions[event->first_action + i], error);
-		if (r < 0) {
-			place_of(scenario, index, "actions", i, error);
-			return r;
-		}
-	}
-	return 0;
-}
-
-int processor_check(const struct scenario *scenario, struct error *error)
-{
-	for (uint32_t i = 0; i < scenario->n_events; i++) {
-		int r = check_event(scenario, i, error);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 // --- memory ----------------------------------------------------------------------------------------------------------
 
 static uint32_t most_conditions(const struct scenario *scenario)
@@ -580,4 +516,9 @@ void processor_run(struct processor *processor)
 bool processor_emit(struct processor *processor, const char *broadcast)
 {
 	return states_emit(&processor->states, broadcast);
+}
+
+void processor_receive(struct processor *processor, uint32_t broadcast)
+{
+	states_receive(&processor->states, broadcast);
 }

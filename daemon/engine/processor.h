@@ -13,6 +13,7 @@
 #include "daemon/engine/ending.h"
 #include "daemon/engine/guard.h"
 #include "daemon/engine/limiter.h"
+#include "daemon/engine/messenger.h"
 #include "daemon/engine/occurrence.h"
 #include "daemon/engine/rotation.h"
 #include "daemon/engine/states.h"
@@ -31,6 +32,7 @@ struct processor_params {
 	struct screen *screen;
 	struct input *input;
 	struct ending *ending;
+	struct messenger *messenger;         ///< NULL: signals and notifications go nowhere
 	struct timing *timing;               ///< NULL: nothing is measured
 	struct recorder *recorder;           ///< NULL: no occurrences
 	struct gate *recorder_gate;          ///< entered for each call of the recorder; NULL: nobody takes it away
@@ -84,9 +86,6 @@ struct processor {
 	char text[8 * TEXT_MAX_BYTES]; ///< of the action that runs: a counter of 3 bytes becomes 22 at most
 };
 
-/// Whether the engine can run all of it. @return 0, or -ENOTSUP with an error that has the place
-int processor_check(const struct scenario *scenario, struct error *error);
-
 int processor_new(const struct processor_params *params, struct processor **ret);
 struct processor *processor_free(struct processor *processor);
 
@@ -108,6 +107,8 @@ void processor_run(struct processor *processor);
 
 /// Any thread. @return whether the scenario waits for it
 bool processor_emit(struct processor *processor, const char *broadcast);
+/// Any thread: a broadcast came by its bus. @param broadcast its index
+void processor_receive(struct processor *processor, uint32_t broadcast);
 
 // --- for the other files of this folder ------------------------------------------------------------------------------
 

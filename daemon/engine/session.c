@@ -131,21 +131,16 @@ static int opening_failed(struct session *session, int r, const char *what, Cond
 	return r;
 }
 
-static int open_ends(struct session *session, struct error *error)
+static int open_ends(struct session *session, const struct screen_wait *wait, struct error *error)
 {
-	struct screen_wait wait = {
-		.wake_fd = session->ending.wake_fd,
-		.deadline_ns = read_clock(CLOCK_MONOTONIC) + OPEN_TIMEOUT_NS,
-	};
 	struct input *input = NULL;
 	int r;
 
-	r = screen_open(session->screen_uri, session->p.screen_config, &wait, &session->screen, error);
+	r = screen_open(session->screen_uri, session->p.screen_config, wait, &session->screen, error);
 	if (r < 0)
 		return opening_failed(session, r, "screen", CONDPROF__CODE__SCREEN_FAILED, error);
 	// a dry run touches nothing, and opening an input may: what somebody else holds down would be released
-	r = input_open(session->p.dry_run ? "log:" : session->input_uri, session->p.screen_config, &wait, &input,
-		       error);
+	r = input_open(session->p.dry_run ? "log:" : session->input_uri, session->p.screen_config, wait, &input, error);
 	if (r < 0)
 		return opening_failed(session, r, "input", CONDPROF__CODE__INPUT_FAILED, error);
 	r = guarded_input_new(input, &session->input);
@@ -179,6 +174,7 @@ static int make_processor(struct session *session, struct error *error)
 		.input = session->input,
 		.ending = &session->ending,
 		.recorder_gate = &session->recorder_gate,
+		.messenger = session->p.messenger,
 		.suspend = suspend_clock_boottime,
 		.session_id = session->p.id,
 		.period_ns = session->p.period_ns,
@@ -208,14 +204,47 @@ static int make_processor(struct session *session, struct error *error)
 	return processor_prepare(session->processor, error);
 }
 
-static int open_session(struct session *session, struct error *error)
+static void on_received(void *context, uint32_t broadcast)
 {
+	struct session *session = context;
+
+	processor_receive(session->processor, broadcast);
+}
+
+/// After this every broadcast reaches the first pass.
+static int open_messenger(struct session *session, const struct screen_wait *wait, struct error *error)
+{
+	struct messenger *messenger = session->p.messenger;
+	struct messenger_failure failure = {NO_INDEX, NO_INDEX};
 	int r;
 
-	r = open_ends(session, error);
+	if (!messenger)
+		return 0;
+	r = messenger->ops->open(messenger, on_received, session, wait, &failure, error);
+	if (r < 0 && failure.broadcast != NO_INDEX)
+		scenario_condition_place(session->scenario,
+					 scenario_broadcast_condition(session->scenario, failure.broadcast),
+					 "broadcast", error);
+	else if (r < 0 && failure.action != NO_INDEX)
+		scenario_action_place(session->scenario, failure.action, "signal", error);
+	return r < 0 ? opening_failed(session, r, "D-Bus", CONDPROF__CODE__BUS_FAILED, error) : 0;
+}
+
+static int open_session(struct session *session, struct error *error)
+{
+	const struct screen_wait wait = {
+		.wake_fd = session->ending.wake_fd,
+		.deadline_ns = read_clock(CLOCK_MONOTONIC) + OPEN_TIMEOUT_NS,
+	};
+	int r;
+
+	r = open_ends(session, &wait, error);
 	if (r < 0)
 		return r;
 	r = make_processor(session, error);
+	if (r < 0)
+		return r;
+	r = open_messenger(session, &wait, error);
 	if (r < 0)
 		return r;
 	if (ending_requested(&session->ending))
@@ -316,8 +345,16 @@ int session_close_rotated(struct session *session, struct session_live *ret, str
 
 // --- the thread ------------------------------------------------------------------------------------------------------
 
+// Its memory stays until nobody can be in a call of it: whoever abandons the session may come at the same time.
+static void leave_messenger(struct session *session)
+{
+	if (session->p.messenger)
+		session->p.messenger->ops->leave(session->p.messenger);
+}
+
 static void close_ends(struct session *session)
 {
+	leave_messenger(session);
 	session->input = input_close(session->input);
 	session->screen = screen_close(session->screen);
 }
@@ -344,6 +381,7 @@ static void destroy(struct session *session)
 	session_report_free(session->report);
 	processor_free(session->processor);
 	detector_free(session->detector);
+	messenger_free(session->p.messenger);
 	scenario_free(scenario);
 	ending_deinit(&session->ending);
 	gate_deinit(&session->recorder_gate);
@@ -392,6 +430,22 @@ static void *session_thread(void *argument)
 
 // --- for others ------------------------------------------------------------------------------------------------------
 
+/// What would never come must not be waited for.
+static int check_buses(const struct session_params *params, struct error *error)
+{
+	const struct scenario *scenario = params->scenario;
+	uint32_t i = 0;
+
+	while (i < scenario->n_broadcasts && scenario->broadcasts[i].bus == CONDPROF__BUS__BUS_NONE)
+		i++;
+	if (params->messenger || i == scenario->n_broadcasts)
+		return 0;
+	error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP, "this session has no D-Bus to wait for \"%s\" on",
+		  error_quote(scenario->broadcasts[i].name).text);
+	scenario_condition_place(scenario, scenario_broadcast_condition(scenario, i), "bus", error);
+	return -ENOTSUP;
+}
+
 static int check_params(const struct session_params *params, struct error *error)
 {
 	int r;
@@ -402,7 +456,7 @@ static int check_params(const struct session_params *params, struct error *error
 	r = input_check_uri(params->input_uri, error);
 	if (r < 0)
 		return r;
-	return processor_check(params->scenario, error);
+	return check_buses(params, error);
 }
 
 int session_start(const struct session_params *params, struct session **ret, struct error *error)
@@ -443,6 +497,7 @@ int session_start(const struct session_params *params, struct session **ret, str
 		r = wait_start_thread(&session->thread, name, session_thread, session);
 	if (r < 0) {
 		session->scenario = NULL;
+		session->p.messenger = NULL;
 		destroy(session);
 		return error_set(error, CONDPROF__CODE__INTERNAL, -r, "no thread for the session: %s", strerror(-r));
 	}
@@ -577,6 +632,7 @@ int session_abandon(struct session *session)
 	atomic_store(&session->abandoned, true);
 	take_back_rotation(session);
 	freeze(session);
+	leave_messenger(session);
 	int r = guarded_input_take_away(session->input, GATE_PATIENCE_NS);
 	bool shut = gate_shut(&session->recorder_gate, GATE_PATIENCE_NS);
 

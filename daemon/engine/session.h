@@ -5,6 +5,7 @@
 #define CONDPROF_SESSION_H
 
 #include "daemon/engine/clock.h"
+#include "daemon/engine/messenger.h"
 #include "daemon/input/input.h"
 #include "daemon/report/recorder.h"
 #include "daemon/scenario/scenario.h"
@@ -33,6 +34,7 @@ struct session_params {
 	int64_t period_ns;          ///< of the limiter, the scenario's or the command line's; 0: unlimited
 	uint64_t random_seed;       ///< for `randomize`
 	struct writer *writer;      ///< NULL: no report
+	struct messenger *messenger; ///< handed over on success; NULL: the scenario needs none
 	struct report_files *files; ///< of the store, handed over on success; NULL: no report
 	void (*notify)(void *context, struct session *session, enum session_event event); ///< on the session's thread
 	void *context;

@@ -185,6 +185,12 @@ bool states_compare(double value, Condprof__Comparison comparison, double operan
 
 // --- broadcasts ------------------------------------------------------------------------------------------------------
 
+void states_receive(struct states *states, uint32_t broadcast)
+{
+	atomic_fetch_or_explicit(&states->received[broadcast / 64], UINT64_C(1) << broadcast % 64,
+				 memory_order_relaxed);
+}
+
 bool states_emit(struct states *states, const char *name)
 {
 	const struct scenario *scenario = states->scenario;
@@ -194,7 +200,7 @@ bool states_emit(struct states *states, const char *name)
 
 		if (broadcast->bus != CONDPROF__BUS__BUS_NONE || strcmp(broadcast->name, name) != 0)
 			continue;
-		atomic_fetch_or_explicit(&states->received[i / 64], UINT64_C(1) << i % 64, memory_order_relaxed);
+		states_receive(states, i);
 		return true;
 	}
 	return false;

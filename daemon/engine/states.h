@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// What changes while a scenario runs: which events are enabled or cooling down, timers, counters, broadcasts. All of
-/// the engine's thread but states_emit(), which may come from any. The rules are those of docs/ARCHITECTURE.md, "The
+/// the engine's thread but states_emit() and states_receive(), which may come from any. The rules are those of docs/ARCHITECTURE.md, "The
 /// pass".
 #ifndef CONDPROF_STATES_H
 #define CONDPROF_STATES_H
@@ -50,6 +50,8 @@ bool states_compare(double value, Condprof__Comparison comparison, double operan
 
 /// Any thread. @return whether the scenario waits for a broadcast of this name that comes by no bus
 bool states_emit(struct states *states, const char *name);
+/// Any thread: a broadcast came by its bus.
+void states_receive(struct states *states, uint32_t broadcast);
 /// What was received so far is of this pass from now on.
 void states_take_broadcasts(struct states *states);
 /// At a pass's end they are gone.

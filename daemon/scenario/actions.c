@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "daemon/scenario/decoder.h"
+#include "proto/bus_name.h"
 #include "proto/limits.h"
 #include "proto/utf8.h"
 
@@ -162,6 +163,18 @@ static bool decode_text_parts(struct decoder *decoder, const char *field, Condpr
 	return any;
 }
 
+/// Its name becomes a file's: of a credential.
+static void check_secret(struct decoder *decoder, const char *name)
+{
+	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+
+	if (length == 0 || length > SECRET_NAME_MAX_BYTES || name[length] != '\0' || !strcmp(name, ".") ||
+	    !strcmp(name, ".."))
+		problem(decoder, "type",
+			"\"%s\" is no secret's name: up to %u letters, digits, \".\", \"_\" and \"-\"",
+			error_quote(name).text, SECRET_NAME_MAX_BYTES);
+}
+
 static void decode_type(struct decoder *decoder, const Condprof__TypeAction *message, struct action *action)
 {
 	action->kind = CONDPROF__ACTION_KIND__ACTION_TYPE;
@@ -171,7 +184,7 @@ static void decode_type(struct decoder *decoder, const Condprof__TypeAction *mes
 	if (message->secret && message->n_text > 0)
 		problem(decoder, "type", "either a text is typed or a secret, not both");
 	else if (message->secret)
-		check_name(decoder, "type", "a secret", message->secret);
+		check_secret(decoder, message->secret);
 	else if (!any)
 		problem(decoder, "type", "the text to type is missing");
 }
@@ -233,9 +246,15 @@ static void decode_signal(struct decoder *decoder, const Condprof__SignalAction 
 	action->kind = CONDPROF__ACTION_KIND__ACTION_SIGNAL;
 	action->signal.signal = message->signal ? message->signal : "";
 	action->signal.path = message->path ? message->path : "";
-	check_name(decoder, "signal", "a signal", message->signal);
-	check_length(decoder, "path", action->signal.path, TEXT_MAX_BYTES);
-	if (check_enum(decoder, "bus", &condprof__bus__descriptor, (int)message->bus))
+	if (check_name(decoder, "signal", "a signal", message->signal))
+		check_bus_signal(decoder, "signal", message->signal);
+	if (check_length(decoder, "path", action->signal.path, TEXT_MAX_BYTES) && !bus_path_valid(action->signal.path))
+		problem(decoder, "path", "\"%s\" is no D-Bus object's path, as /org/example/Kiosk is",
+			error_quote(action->signal.path).text);
+	// to send by no bus would be to do nothing
+	action->signal.bus = CONDPROF__BUS__BUS_SYSTEM;
+	if (check_enum(decoder, "bus", &condprof__bus__descriptor, (int)message->bus) &&
+	    message->bus != CONDPROF__BUS__BUS_NONE)
 		action->signal.bus = message->bus;
 }
 

@@ -217,8 +217,10 @@ static void decode_broadcast(struct decoder *decoder, const Condprof__BroadcastC
 			     struct condition *condition)
 {
 	condition->broadcast = NO_INDEX;
-	check_name(decoder, "broadcast", "a broadcast", message->broadcast);
-	check_enum(decoder, "bus", &condprof__bus__descriptor, (int)message->bus);
+	if (check_name(decoder, "broadcast", "a broadcast", message->broadcast) &&
+	    check_enum(decoder, "bus", &condprof__bus__descriptor, (int)message->bus) &&
+	    message->bus != CONDPROF__BUS__BUS_NONE)
+		check_bus_signal(decoder, "broadcast", message->broadcast);
 }
 
 /// @return the kind of a message, or CONDITION_KINDS: none, or one of a newer client

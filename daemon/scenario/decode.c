@@ -17,32 +17,16 @@
 
 #define DEFAULT_PERIOD_NS (100 * NSEC_PER_MSEC)
 
-/// What the model has but sessions can't do yet: the one place to take a line from when they can. NULL: it can be done.
-/// One of `condition` and `action` is given. @param ret_field the key it is about
-static const char *not_built(const struct condition *condition, Condprof__Bus bus, const struct action *action,
-			     const char **ret_field)
+/// What the model has but sessions can't do yet. NULL: it can be done. @param ret_field the key it is about
+static const char *not_built(const struct action *action, const char **ret_field)
 {
-	if (condition) {
-		*ret_field = condition_kind_name(condition->kind);
-		if (condition->kind == CONDITION_BROADCAST && bus != CONDPROF__BUS__BUS_NONE) {
-			*ret_field = "bus";
-			return "broadcasts from D-Bus are";
-		}
-	} else {
-		*ret_field = "signal";
-		if (action->kind == CONDPROF__ACTION_KIND__ACTION_SIGNAL)
-			return "D-Bus signals are";
-		*ret_field = "type";
-		if (action->kind == CONDPROF__ACTION_KIND__ACTION_TYPE && action->text.secret)
-			return "secrets are";
-	}
-	return NULL;
+	*ret_field = "type";
+	return action->kind == CONDPROF__ACTION_KIND__ACTION_TYPE && action->text.secret ? "secrets are" : NULL;
 }
 
-static void check_built(struct decoder *decoder, const struct condition *condition, Condprof__Bus bus,
-			const struct action *action)
+static void check_built(struct decoder *decoder, const struct action *action)
 {
-	const char *field = NULL, *what = not_built(condition, bus, action, &field);
+	const char *field = NULL, *what = not_built(action, &field);
 
 	if (what)
 		problem_with_code(decoder, CONDPROF__CODE__UNSUPPORTED, field,
@@ -305,9 +289,6 @@ static void decode_event_conditions(struct decoder *decoder, uint32_t index)
 		decoder->condition_names[at] = condition->name;
 		at_condition(decoder, at);
 		decode_condition(decoder, from, condition);
-		check_built(decoder, condition,
-			    condition->kind == CONDITION_BROADCAST ? from->broadcast->bus : CONDPROF__BUS__BUS_NONE,
-			    NULL);
 		if (decoder->no_memory)
 			return;
 	}
@@ -328,7 +309,7 @@ static void decode_event_actions(struct decoder *decoder, uint32_t index)
 
 		at_action(decoder, index, i);
 		decode_action(decoder, message->actions[i], event, action);
-		check_built(decoder, NULL, CONDPROF__BUS__BUS_NONE, action);
+		check_built(decoder, action);
 	}
 }
 

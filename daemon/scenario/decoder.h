@@ -54,6 +54,8 @@ void at_action(struct decoder *decoder, uint32_t event, uint32_t action_of_event
 /// @param what "an event", "a condition"
 bool check_name(struct decoder *decoder, const char *field, const char *what, const char *name);
 bool check_length(struct decoder *decoder, const char *field, const char *text, size_t max);
+/// interface.member of a D-Bus
+bool check_bus_signal(struct decoder *decoder, const char *field, const char *name);
 bool check_enum(struct decoder *decoder, const char *field, const ProtobufCEnumDescriptor *descriptor, int value);
 bool check_duration(struct decoder *decoder, const char *field, int64_t duration_ns, int64_t *ret);
 bool check_percent(struct decoder *decoder, const char *field, double percent, double *ret);

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "daemon/scenario/decoder.h"
+#include "proto/bus_name.h"
 #include "proto/limits.h"
 #include "proto/utf8.h"
 
@@ -138,6 +139,16 @@ bool check_name(struct decoder *decoder, const char *field, const char *what, co
 		return false;
 	}
 	return true;
+}
+
+bool check_bus_signal(struct decoder *decoder, const char *field, const char *name)
+{
+	if (bus_signal_name_check(name) == BUS_NAME_FINE)
+		return true;
+	problem(decoder, field,
+		"\"%s\" is no D-Bus signal: an interface of two parts or more and a member, as org.example.Kiosk.Closed",
+		error_quote(name).text);
+	return false;
 }
 
 bool check_enum(struct decoder *decoder, const char *field, const ProtobufCEnumDescriptor *descriptor, int value)

@@ -44,6 +44,46 @@ int scenario_rate_period(double passes, int64_t per_ns, int64_t *ret_ns, struct 
 	return 0;
 }
 
+// --- places ----------------------------------------------------------------------------------------------------------
+
+static void set_place(const struct scenario *scenario, uint32_t event, const char *list, uint32_t index,
+		      const char *field, struct error *error)
+{
+	bool trigger = scenario->events[event].trigger;
+
+	error_place(error, "%s[%u].%s[%u]%s%s", trigger ? "trigger-events" : "screen-events",
+		    trigger ? event - scenario->screen_events : event, list, index, field ? "." : "",
+		    field ? field : "");
+}
+
+void scenario_condition_place(const struct scenario *scenario, uint32_t condition, const char *field,
+			      struct error *error)
+{
+	uint32_t event = scenario->conditions[condition].event;
+
+	set_place(scenario, event, "conditions", condition - scenario->events[event].first_condition, field, error);
+}
+
+void scenario_action_place(const struct scenario *scenario, uint32_t action, const char *field, struct error *error)
+{
+	for (uint32_t i = 0; i < scenario->n_events; i++) {
+		const struct event *event = &scenario->events[i];
+
+		if (action >= event->first_action && action - event->first_action < event->actions) {
+			set_place(scenario, i, "actions", action - event->first_action, field, error);
+			return;
+		}
+	}
+}
+
+uint32_t scenario_broadcast_condition(const struct scenario *scenario, uint32_t broadcast)
+{
+	for (uint32_t i = 0; i < scenario->n_conditions; i++)
+		if (scenario->conditions[i].kind == CONDITION_BROADCAST && scenario->conditions[i].broadcast == broadcast)
+			return i;
+	return NO_INDEX;
+}
+
 struct scenario *scenario_free(struct scenario *scenario)
 {
 	if (!scenario)

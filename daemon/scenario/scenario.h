@@ -176,6 +176,13 @@ struct scenario_problems {
 /// @return 0, -EINVAL (problems), -EBADMSG: not a Scenario message, -EMSGSIZE, -ENOMEM
 int scenario_decode(const uint8_t *data, size_t size, struct scenario **ret, struct scenario_problems *problems);
 
+/// Sets the place of an error about a condition or an action, by their indices; with `field` behind it, unless NULL.
+void scenario_condition_place(const struct scenario *scenario, uint32_t condition, const char *field,
+			      struct error *error);
+void scenario_action_place(const struct scenario *scenario, uint32_t action, const char *field, struct error *error);
+/// The first condition that waits for a broadcast.
+uint32_t scenario_broadcast_condition(const struct scenario *scenario, uint32_t broadcast);
+
 /// NULL-safe; returns NULL.
 struct scenario *scenario_free(struct scenario *scenario);
 

@@ -215,7 +215,8 @@ class Daemon:
         self._notify.bind(str(notify_path))
         os.chmod(notify_path, 0o777)
         environment = {name: value for name, value in os.environ.items()
-                       if not name.startswith(('CONDPROF_SOCKET', 'XDG_', 'LISTEN_', 'WATCHDOG_', 'JOURNAL_STREAM'))}
+                       if not name.startswith(('CONDPROF_SOCKET', 'XDG_', 'LISTEN_', 'WATCHDOG_', 'JOURNAL_STREAM', 'DBUS_',
+                                           'CREDENTIALS_'))}
         environment.update(NOTIFY_SOCKET=str(notify_path), LC_ALL='C.UTF-8')
         environment.update(self.environment)
         with open(self.log_path, 'ab') as log:
