@@ -327,11 +327,11 @@ void link_say_losses(struct bus_link *link, int64_t now_ns, bool last)
 		return;
 	if (full)
 		log_line(LOG_LEVEL_WARNING, link->session,
-			 "%llu signals and notifications are lost: the bus takes them too slowly",
-			 (unsigned long long)full);
+			 "%llu signal%s or notification%s lost: the bus takes them too slowly",
+			 (unsigned long long)full, full == 1 ? "" : "s", full == 1 ? " is" : "s are");
 	if (away)
-		log_line(LOG_LEVEL_WARNING, link->session, "%llu signals are lost: their bus is away",
-			 (unsigned long long)away);
+		log_line(LOG_LEVEL_WARNING, link->session, "%llu signal%s lost: %s bus is away",
+			 (unsigned long long)away, away == 1 ? " is" : "s are", away == 1 ? "its" : "their");
 	link->overflow_said = overflowed;
 	link->away_said = link->away;
 	link->said_ns = now_ns;

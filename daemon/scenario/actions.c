@@ -170,8 +170,7 @@ static void check_secret(struct decoder *decoder, const char *name)
 
 	if (length == 0 || length > SECRET_NAME_MAX_BYTES || name[length] != '\0' || !strcmp(name, ".") ||
 	    !strcmp(name, ".."))
-		problem(decoder, "type",
-			"\"%s\" is no secret's name: up to %u letters, digits, \".\", \"_\" and \"-\"",
+		problem(decoder, "type", "\"%s\" is no secret's name: up to %u letters, digits, \".\", \"_\" and \"-\"",
 			error_quote(name).text, SECRET_NAME_MAX_BYTES);
 }
 

@@ -146,7 +146,8 @@ bool check_bus_signal(struct decoder *decoder, const char *field, const char *na
 	if (bus_signal_name_check(name) == BUS_NAME_FINE)
 		return true;
 	problem(decoder, field,
-		"\"%s\" is no D-Bus signal: an interface of two parts or more and a member, as org.example.Kiosk.Closed",
+		"\"%s\" is no D-Bus signal: an interface of two parts or more and a member, as "
+		"org.example.Kiosk.Closed",
 		error_quote(name).text);
 	return false;
 }

@@ -79,7 +79,8 @@ void scenario_action_place(const struct scenario *scenario, uint32_t action, con
 uint32_t scenario_broadcast_condition(const struct scenario *scenario, uint32_t broadcast)
 {
 	for (uint32_t i = 0; i < scenario->n_conditions; i++)
-		if (scenario->conditions[i].kind == CONDITION_BROADCAST && scenario->conditions[i].broadcast == broadcast)
+		if (scenario->conditions[i].kind == CONDITION_BROADCAST &&
+		    scenario->conditions[i].broadcast == broadcast)
 			return i;
 	return NO_INDEX;
 }

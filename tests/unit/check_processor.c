@@ -1353,32 +1353,6 @@ END_TEST
 
 // --- what is refused -------------------------------------------------------------------------------------------------
 
-START_TEST(test_what_is_not_built)
-{
-	struct maker *maker = maker_new();
-	struct error error = {0};
-	struct action *action;
-
-	maker_event(maker, "s", false, false);
-	maker_image(maker, "a", true);
-	maker_image(maker, "b", true);
-	maker_event(maker, "t", true, false);
-	maker_condition(maker, "c", CONDITION_BROADCAST)->broadcast = maker_broadcast(maker, "x");
-	maker_pause(maker, 1);
-	action = maker_pause(maker, 1);
-	ck_assert_int_eq(processor_check(&maker->scenario, &error), 0);
-
-	maker->scenario.broadcasts[0].bus = CONDPROF__BUS__BUS_SESSION;
-	ck_assert_int_eq(processor_check(&maker->scenario, &error), -ENOTSUP);
-	ck_assert_str_eq(error.place, "trigger-events[0].conditions[0]");
-	maker->scenario.broadcasts[0].bus = CONDPROF__BUS__BUS_NONE;
-	action->kind = CONDPROF__ACTION_KIND__ACTION_SIGNAL;
-	ck_assert_int_eq(processor_check(&maker->scenario, &error), -ENOTSUP);
-	ck_assert_str_eq(error.place, "trigger-events[0].actions[1]");
-	maker_free(maker);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("processor");
@@ -1430,7 +1404,6 @@ int main(void)
 		{"occurrences", test_counters_come_first},
 		{"limiter", test_limiter_deadlines},
 		{"limiter", test_limiter_counts},
-		{"refused", test_what_is_not_built},
 	};
 	TCase *tcase = NULL;
 

@@ -522,6 +522,21 @@ CHANGE(nan_operand, f.three.number = NAN)
 CHANGE(unknown_operand, f.many_counter.operand = &f.retries_operand; f.retries_operand.counter = TEXT("Totals"))
 CHANGE(nameless_broadcast, f.reset_broadcast.broadcast = NULL)
 CHANGE(bad_bus, f.reset_broadcast.has_bus = true; f.reset_broadcast.bus = (Condprof__Bus)3)
+CHANGE(bus_without_member, f.reset_broadcast.has_bus = true; f.reset_broadcast.bus = CONDPROF__BUS__BUS_SYSTEM)
+CHANGE(bus_injection, bus_without_member();
+       f.reset_broadcast.broadcast = TEXT("org.example.Kiosk.A',type='method_call"))
+CHANGE(with_signal, f.pause = action(CONDPROF__ACTION__KIND_SIGNAL, &f.signal))
+CHANGE(signal_without_name, with_signal(); f.signal.signal = NULL)
+CHANGE(signal_of_two_parts, with_signal(); f.signal.signal = TEXT("Kiosk.Closed"))
+CHANGE(signal_long, with_signal(); f.signal.signal = long_text)
+CHANGE(signal_without_path, with_signal(); f.signal.path = NULL)
+CHANGE(signal_bad_path, with_signal(); f.signal.path = TEXT("/org/example/"))
+CHANGE(signal_bad_bus, with_signal(); f.signal.has_bus = true; f.signal.bus = (Condprof__Bus)3)
+CHANGE(with_secret, f.type_type.n_text = 0; f.type_type.secret = TEXT("pin"))
+CHANGE(secret_as_path, with_secret(); f.type_type.secret = TEXT("../shadow"))
+CHANGE(secret_dots, with_secret(); f.type_type.secret = TEXT(".."))
+CHANGE(secret_empty, with_secret(); f.type_type.secret = TEXT(""))
+CHANGE(secret_long, with_secret(); f.type_type.secret = long_text)
 CHANGE(no_action_kind, f.pause.kind_case = CONDPROF__ACTION__KIND__NOT_SET)
 CHANGE(click_nothing, f.click_click.target_case = CONDPROF__CLICK_ACTION__TARGET__NOT_SET)
 CHANGE(click_unknown, f.click_click.condition = TEXT("spto"))
@@ -644,6 +659,18 @@ static const struct {
 	{unknown_operand, "screen-events[0].actions[5].add", "did you mean \"total\"?"},
 	{nameless_broadcast, "trigger-events[0].conditions[2].broadcast", "needs a name"},
 	{bad_bus, "trigger-events[0].conditions[2].bus", "3 is no Bus"},
+	{bus_without_member, "trigger-events[0].conditions[2].broadcast", "is no D-Bus signal"},
+	{bus_injection, "trigger-events[0].conditions[2].broadcast", "is no D-Bus signal"},
+	{signal_without_name, "screen-events[0].actions[2].signal", "needs a name"},
+	{signal_of_two_parts, "screen-events[0].actions[2].signal", "is no D-Bus signal"},
+	{signal_long, "screen-events[0].actions[2].signal", "too long"},
+	{signal_without_path, "screen-events[0].actions[2].path", "no D-Bus object's path"},
+	{signal_bad_path, "screen-events[0].actions[2].path", "no D-Bus object's path"},
+	{signal_bad_bus, "screen-events[0].actions[2].bus", "3 is no Bus"},
+	{secret_as_path, "screen-events[0].actions[4].type", "no secret's name"},
+	{secret_dots, "screen-events[0].actions[4].type", "no secret's name"},
+	{secret_empty, "screen-events[0].actions[4].type", "no secret's name"},
+	{secret_long, "screen-events[0].actions[4].type", "no secret's name"},
 	{no_action_kind, "screen-events[0].actions[2]", "no kind"},
 	{click_nothing, "screen-events[0].actions[0].click", "found, or [x, y]"},
 	{click_unknown, "screen-events[0].actions[0].click", "did you mean \"spot\"?"},
@@ -699,16 +726,11 @@ END_TEST
 
 CHANGE(with_text, f.spot = condition("spot", CONDPROF__CONDITION__KIND_TEXT, &f.text))
 CHANGE(with_number, f.spot = condition("spot", CONDPROF__CONDITION__KIND_NUMBER, &f.number))
-CHANGE(with_bus, f.reset_broadcast.has_bus = true; f.reset_broadcast.bus = CONDPROF__BUS__BUS_SYSTEM)
-CHANGE(with_signal, f.pause = action(CONDPROF__ACTION__KIND_SIGNAL, &f.signal))
-CHANGE(with_secret, f.type_type.n_text = 0; f.type_type.secret = TEXT("pin"))
 
 static const struct {
 	void (*change)(void);
 	const char *place;
 } unbuilt[] = {
-	{with_bus, "trigger-events[0].conditions[2].bus"},
-	{with_signal, "screen-events[0].actions[2].signal"},
 	{with_secret, "screen-events[0].actions[4].type"},
 };
 
@@ -779,6 +801,38 @@ START_TEST(what_is_fine)
 	scenario = decode_good();
 	ck_assert_int_eq(scenario->period_ns, 0);
 	ck_assert_int_eq(scenario->actions[0].click.target, CLICK_FOUND);
+	scenario_free(scenario);
+}
+END_TEST
+
+START_TEST(buses_are_fine)
+{
+	with_signal();
+	f.reset_broadcast.has_bus = true;
+	f.reset_broadcast.bus = CONDPROF__BUS__BUS_SESSION;
+	f.reset_broadcast.broadcast = TEXT("org.example.Kiosk.Reset");
+	struct scenario *scenario = decode_good();
+
+	ck_assert_uint_eq(scenario->n_broadcasts, 1);
+	ck_assert_int_eq(scenario->broadcasts[0].bus, CONDPROF__BUS__BUS_SESSION);
+	ck_assert_int_eq(scenario->actions[2].signal.bus, CONDPROF__BUS__BUS_SYSTEM); // none would send nothing
+	ck_assert_str_eq(scenario->actions[2].signal.path, "/org/example");
+	scenario_free(scenario);
+}
+END_TEST
+
+START_TEST(places)
+{
+	struct scenario *scenario = decode_good();
+	struct error error = {0};
+
+	scenario_condition_place(scenario, scenario_broadcast_condition(scenario, 0), "broadcast", &error);
+	ck_assert_str_eq(error.place, "trigger-events[0].conditions[2].broadcast");
+	ck_assert_uint_eq(scenario_broadcast_condition(scenario, 1), NO_INDEX);
+	scenario_action_place(scenario, 4, NULL, &error);
+	ck_assert_str_eq(error.place, "screen-events[0].actions[4]");
+	scenario_action_place(scenario, scenario->n_actions - 1, "stop", &error);
+	ck_assert_str_eq(error.place, "trigger-events[0].actions[0].stop");
 	scenario_free(scenario);
 }
 END_TEST
@@ -1061,6 +1115,8 @@ int main(void)
 	tcase_add_loop_test(tests, not_built_yet, 0, (int)ARRAY_SIZE(unbuilt));
 	tcase_add_loop_test(tests, mistakes_in_what_is_read, 0, (int)ARRAY_SIZE(wrong_to_read));
 	tcase_add_test(tests, what_is_fine);
+	tcase_add_test(tests, buses_are_fine);
+	tcase_add_test(tests, places);
 	tcase_add_test(tests, broadcasts_are_listed_once);
 	tcase_add_test(tests, ids_are_filled_in);
 	tcase_add_test(tests, kept_copy);
