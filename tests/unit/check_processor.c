@@ -1351,8 +1351,6 @@ START_TEST(test_limiter_counts)
 }
 END_TEST
 
-// --- what is refused -------------------------------------------------------------------------------------------------
-
 int main(void)
 {
 	Suite *suite = suite_create("processor");
