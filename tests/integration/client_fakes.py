@@ -146,7 +146,7 @@ def test_denied_before_anything_was_read():
 def test_every_error_code_has_its_exit_code():
     codes = {'INTERNAL': 1, 'BAD_FRAME': 6, 'TOO_LARGE': 1, 'BAD_REQUEST': 1, 'UNSUPPORTED': 1, 'VERSION': 6, 'DENIED': 7,
              'BUSY': 1, 'NO_SUCH_SESSION': 4, 'NO_SUCH_NAME': 4, 'AMBIGUOUS': 2, 'ALREADY_ENDED': 3, 'BAD_SCENARIO': 1,
-             'SCREEN_FAILED': 1, 'INPUT_FAILED': 1, 'STILL_RUNNING': 1, 'IO': 1, 'STOPPING_DAEMON': 3}
+             'SCREEN_FAILED': 1, 'INPUT_FAILED': 1, 'STILL_RUNNING': 1, 'IO': 1, 'STOPPING_DAEMON': 3, 'BUS_FAILED': 1}
     equal(sorted(codes), sorted(control.Code.keys()))
     for name, code in codes.items():
         error = control.Error(code=control.Code.Value(name), message=f'it is {name}\x1b[2J', place='a.place')
