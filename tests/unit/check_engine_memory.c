@@ -112,6 +112,43 @@ START_TEST(test_another_size_allocates_once)
 }
 END_TEST
 
+static void nothing(struct rotation_target *target)
+{
+	(void)target;
+}
+
+// What a rotation needs is there beforehand.
+START_TEST(test_a_rotation_allocates_nothing)
+{
+	struct maker *maker = steady(true);
+	struct stage *stage = begin_with_colors(maker, true);
+	struct detector *detector = stage->params.detector;
+	struct timing *timings[10];
+	int64_t allocated = 0;
+
+	allocations_in(stage, 1);
+	for (int i = 0; i < 10; i++) {
+		struct rotation_target target = {.recorder = fake_recorder(), .taken = nothing};
+		int64_t before;
+		bool asked;
+
+		ck_assert_int_eq(timing_new(&maker->scenario, stepped_clock, &timings[i]), 0);
+		target.timing = timings[i];
+		before = counting_malloc_count();
+		asked = !rotation_ask(&stage->processor->rotation, &target);
+		rotation_take(stage->processor);
+		allocated += counting_malloc_count() - before + allocations_in(stage, 5);
+		ck_assert(asked);
+		ck_assert_ptr_eq(stage->processor->p.timing, timings[i]);
+	}
+	ck_assert_int_eq(allocated, 0);
+	for (int i = 0; i < 10; i++)
+		timing_free(timings[i]);
+	detector_free(detector);
+	stage_free(stage);
+}
+END_TEST
+
 START_TEST(test_the_counter_counts)
 {
 	int64_t before = counting_malloc_count();
@@ -135,6 +172,7 @@ int main(void)
 	tcase_add_test(tcase, test_the_counter_counts);
 	tcase_add_test(tcase, test_no_allocation);
 	tcase_add_test(tcase, test_another_size_allocates_once);
+	tcase_add_test(tcase, test_a_rotation_allocates_nothing);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
 }
