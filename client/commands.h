@@ -22,6 +22,7 @@ enum exit_code cmd_start(struct client *client);     // cmd_start.c
 enum exit_code cmd_status(struct client *client);    // cmd_session.c
 enum exit_code cmd_stop(struct client *client);      // cmd_session.c
 enum exit_code cmd_try(struct client *client);       // cmd_try.c
+enum exit_code cmd_tune(struct client *client);      // cmd_tune.c
 enum exit_code cmd_version(struct client *client);   // cmd_version.c
 enum exit_code cmd_watch(struct client *client);     // cmd_watch.c
 

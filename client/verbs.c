@@ -78,6 +78,11 @@ static const struct option_row capture_options[] = {
 	{0},
 };
 
+static const struct option_row tune_options[] = {
+	{"--samples", NULL, NULL, .help = "what was measured, a row a condition and picture, instead of what it means"},
+	{0},
+};
+
 static const struct option_row try_options[] = {
 	{"--frame", NULL, "PNG", .help = "on this picture instead of the scenario's screen"},
 	{"--screen", NULL, "URI", .help = "on this screen instead of the scenario's: replay:DIR, x11::0"},
@@ -104,7 +109,8 @@ const struct verb verbs[] = {
 	 .run = cmd_check},
 	{"try", 1, 1, "SCENARIO.yaml", "check a scenario's conditions on one picture", try_options, .run = cmd_try,
 	 .waits = true},
-	{"tune", 2, 2, "SCENARIO.yaml ID|DIR", "suggest thresholds and areas", NULL, .run = NULL},
+	{"tune", 2, 2, "SCENARIO.yaml ID|DIR", "suggest thresholds and areas", tune_options, .run = cmd_tune,
+	 .waits = true},
 	{"capture", 1, 1, "OUT.png", "save a picture of the screen", capture_options, .run = cmd_capture},
 	{"install", 1, 1, "SCENARIO.yaml", "keep a scenario under a name", install_options, .run = cmd_install},
 	{"scenarios", 0, 0, "", "list the installed scenarios", NULL, .run = cmd_scenarios},

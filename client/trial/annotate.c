@@ -226,8 +226,8 @@ static void shown_name(const char *name, char out[NAME_SHOWN + 3])
 		strcpy(out + n, "..");
 }
 
-static void draw_condition(struct picture *picture, struct labels *labels, size_t number, int scale,
-			   const Condprof__TriedCondition *condition)
+static void draw_label(struct picture *picture, struct labels *labels, size_t number, int scale,
+		       const Condprof__TriedCondition *condition)
 {
 	const Condprof__Candidate *candidate = tried_candidate(condition);
 	const Condprof__Area *place = candidate ? candidate->place : condition->area;
@@ -242,7 +242,6 @@ static void draw_condition(struct picture *picture, struct labels *labels, size_
 			 candidate->score);
 	else
 		snprintf(text, sizeof(text), "%zu %s%s", number, name, condition->match ? "" : " -");
-	outline(picture, place, 2 * scale, rgb);
 	label(picture, labels, place, scale, rgb, text);
 }
 
@@ -260,9 +259,16 @@ void annotate(struct picture *picture, const struct tried *tried)
 			outline(picture, &shown, scale, COLOUR_AREA);
 		}
 	}
-	// labels of what was found get the best places
+	for (size_t i = 0; i < tried->n; i++) {
+		const Condprof__Candidate *candidate = tried_candidate(tried->conditions[i]);
+
+		if (candidate && candidate->place && drawable(candidate->place))
+			outline(picture, candidate->place, 2 * scale,
+				tried->conditions[i]->match ? COLOUR_FOUND : COLOUR_BEST);
+	}
+	// above all lines; labels of what was found get the best places
 	for (int found = 1; found >= 0; found--)
 		for (size_t i = 0; i < tried->n; i++)
 			if ((tried->conditions[i]->match != NULL) == found)
-				draw_condition(picture, &labels, i + 1, scale, tried->conditions[i]);
+				draw_label(picture, &labels, i + 1, scale, tried->conditions[i]);
 }

@@ -243,6 +243,8 @@ static void fill_name(const struct look *look, uint32_t index, struct look_row *
 	message->area = &row->area;
 	message->has_present = message->has_threshold = condition->kind != CONDITION_NUMBER;
 	message->present = condition->present;
+	message->has_search = condition->kind == CONDITION_IMAGE;
+	message->search = condition->search;
 	message->threshold = condition->threshold;
 }
 
