@@ -66,6 +66,8 @@ static void session_figures(struct render *render, const struct report *report)
 		{.name = "dry_run"},
 		{.name = "gap_count"},
 		{.name = "period_ns"},
+		{.name = "continues_session"},
+		{.name = "continued_by"},
 	};
 	const Condprof__ConditionDetails *details = report->details;
 	const struct cell cells[] = {
@@ -91,6 +93,8 @@ static void session_figures(struct render *render, const struct report *report)
 		cell_if(report->session.has_dry_run, cell_flag(report->session.dry_run)),
 		presence(overview->has_gap_count, overview->gap_count),
 		cell_if(overview->has_period_ns, cell_duration(overview->period_ns)),
+		presence(overview->has_continues_session, overview->continues_session),
+		presence(overview->has_continued_by, overview->continued_by),
 	};
 	_Static_assert(ARRAY_SIZE(fields) == ARRAY_SIZE(cells), "a cell for every field");
 
@@ -302,6 +306,23 @@ static void occurrences_line(struct render *render, const Condprof__DebugReportO
 	line(render, "occurrences", cell_text(text));
 }
 
+/// The reports before and after this one.
+static void rotation_line(struct render *render, const Condprof__DebugReportOverview *overview)
+{
+	char text[160];
+
+	if (overview->has_continues_session && overview->has_continued_by)
+		snprintf(text, sizeof(text), "goes on from session %" PRId64 "; session %" PRId64 " goes on from here",
+			 overview->continues_session, overview->continued_by);
+	else if (overview->has_continues_session)
+		snprintf(text, sizeof(text), "goes on from session %" PRId64, overview->continues_session);
+	else if (overview->has_continued_by)
+		snprintf(text, sizeof(text), "session %" PRId64 " goes on from here", overview->continued_by);
+	else
+		return;
+	line(render, "rotated", cell_text(text));
+}
+
 /// Drawn, where that is possible.
 static void pass_times(struct render *render, const struct report *report)
 {
@@ -322,6 +343,7 @@ static void session_lines(struct render *render, const struct report *report)
 		line(render, "started", cell_moment(session->started_unix_ns));
 	if (session->ended_unix_ns > 0)
 		line(render, "ended", cell_moment(session->ended_unix_ns));
+	rotation_line(render, report->overview);
 	passes_line(render, report);
 	rate_line(render, report->overview);
 	frames_line(render, report->overview);
