@@ -113,6 +113,9 @@ static void verify_measured(struct processor *processor, uint32_t condition, int
 		check.has_confidence = outcome->has_score;
 		if (outcome->has_score)
 			check.confidence = outcome->score;
+		check.has_value = outcome->has_value;
+		if (outcome->has_value)
+			check.value = outcome->value;
 		end = timing_check_end(timing, condition, begin, processor->pass, &check);
 		outcome->duration_ns = end - begin;
 		if (!processor->verification.reached)
