@@ -207,7 +207,7 @@ int main(int argc, char **argv)
 	}
 	block_signals();
 	raise_descriptor_limit();
-	log_set_level(configuration->log_level);
+	log_set_levels(&configuration->log_levels);
 	if (log_start() < 0)
 		log_warning("no log thread: lines are written by whoever logs");
 	status = run(&options, path, configuration);

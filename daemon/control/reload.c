@@ -86,7 +86,7 @@ static void take_over(struct reloader *reloader)
 	}
 	configuration_unref(control->configuration);
 	control->configuration = TAKE_POINTER(reloader->configuration);
-	log_set_level(control->configuration->log_level);
+	log_set_levels(&control->configuration->log_levels);
 	sessions_rotation_reloaded(control->sessions);
 	log_info("read %s again: it holds for new sessions and clients, and for what is kept",
 		 control->configuration_path);

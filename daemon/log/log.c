@@ -10,7 +10,8 @@
 /// next round by p + LOG_SLOTS.
 #include "config.h"
 
-#include "daemon/log/log.h"
+#include "daemon/log/log-internal.h"
+#include "daemon/log/repeats.h"
 #include "proto/utf8.h"
 
 #include <errno.h>
@@ -24,22 +25,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <time.h>
 
-#define SD_JOURNAL_SUPPRESS_LOCATION
-#include <systemd/sd-journal.h>
-
 #define LOG_SLOTS 512U
-#define LOG_TEXT_BYTES 1024U ///< a line to stderr stays below PIPE_BUF: never torn, never mixed with another's
 #define LOG_STOP_TIMEOUT_NS (2 * NSEC_PER_SEC)
 #define ELLIPSIS "…"
-
-struct line {
-	enum log_level level;
-	int64_t session;
-	char text[LOG_TEXT_BYTES];
-};
 
 struct slot {
 	atomic_size_t turn;
@@ -52,13 +42,12 @@ static struct {
 	size_t head;        ///< next position to write; the log thread's
 	atomic_uint_fast64_t lost;
 	uint64_t lost_said; ///< the log thread's
-	atomic_int level;
 	atomic_bool running, stopping;
 	atomic_bool given_up; ///< the thread did not end in time, and may still be there
 	enum log_target target;
 	sem_t filled;
 	pthread_t thread;
-} state = {.level = LOG_LEVEL_INFO};
+} state;
 
 enum log_target log_target_of(int fd, const char *journal_stream)
 {
@@ -105,44 +94,23 @@ static void line_to_stderr(const struct line *line, bool priority)
 	write_stderr(out, at);
 }
 
-static int line_to_journal(const struct line *line)
-{
-	char message[LOG_TEXT_BYTES + 64], priority[32], session[48];
-	char identifier[] = "SYSLOG_IDENTIFIER=condprofd";
-	struct iovec fields[4] = {{identifier, sizeof(identifier) - 1}};
-	int n_fields = 1;
-
-	if (line->session > 0) {
-		int length = snprintf(session, sizeof(session), "CONDPROF_SESSION=%" PRId64, line->session);
-
-		fields[n_fields++] = (struct iovec){session, (size_t)length};
-		length = snprintf(message, sizeof(message), "MESSAGE=session %" PRId64 ": %s", line->session,
-				  line->text);
-		fields[n_fields++] = (struct iovec){message, (size_t)length};
-	} else {
-		int length = snprintf(message, sizeof(message), "MESSAGE=%s", line->text);
-
-		fields[n_fields++] = (struct iovec){message, (size_t)length};
-	}
-	fields[n_fields].iov_len = (size_t)snprintf(priority, sizeof(priority), "PRIORITY=%d", (int)line->level);
-	fields[n_fields++].iov_base = priority;
-	return sd_journal_sendv(fields, n_fields);
-}
-
 static void write_line(const struct line *line, enum log_target target)
 {
-	if (target == LOG_TO_JOURNAL && line_to_journal(line) >= 0)
+	if (target == LOG_TO_JOURNAL && journal_write(line) >= 0)
 		return;
 	line_to_stderr(line, target != LOG_TO_TERMINAL);
 }
 
-static void fill_line(struct line *line, enum log_level level, int64_t session, const char *format, va_list arguments)
-	PRINTF_LIKE(4, 0);
-
-static void fill_line(struct line *line, enum log_level level, int64_t session, const char *format, va_list arguments)
+static void copy_text(char *out, size_t size, const char *text)
 {
-	line->level = level;
-	line->session = session;
+	snprintf(out, size, "%s", text ? text : "");
+	utf8_make_printable(out);
+}
+
+static void fill_text(struct line *line, const char *format, va_list arguments) PRINTF_LIKE(2, 0);
+
+static void fill_text(struct line *line, const char *format, va_list arguments)
+{
 	int length = vsnprintf(line->text, sizeof(line->text), format, arguments);
 	bool cut = length >= (int)sizeof(line->text);
 
@@ -151,6 +119,24 @@ static void fill_line(struct line *line, enum log_level level, int64_t session, 
 	utf8_make_printable(line->text);
 	if (cut)
 		strcat(line->text, ELLIPSIS);
+}
+
+static void fill_line(struct line *line, enum log_level level, enum log_module module, const struct log_about *about,
+		      const char *format, va_list arguments) PRINTF_LIKE(5, 0);
+
+static void fill_line(struct line *line, enum log_level level, enum log_module module, const struct log_about *about,
+		      const char *format, va_list arguments)
+{
+	line->level = level;
+	line->module = module;
+	line->message = about->message;
+	line->session = about->session;
+	line->has_peer = about->has_peer;
+	line->uid = about->uid;
+	line->pid = about->pid;
+	copy_text(line->scenario, sizeof(line->scenario), about->scenario);
+	copy_text(line->reason, sizeof(line->reason), about->reason);
+	fill_text(line, format, arguments);
 }
 
 /// @return the slot for position *ret_position, or NULL when all are filled
@@ -175,48 +161,92 @@ static struct slot *take_slot(size_t *ret_position)
 	}
 }
 
-static void log_line_direct(enum log_level level, int64_t session, const char *format, va_list arguments)
-	PRINTF_LIKE(3, 0);
+static int64_t now_ns(void)
+{
+	struct timespec now;
 
-static void log_line_direct(enum log_level level, int64_t session, const char *format, va_list arguments)
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+/// Whether one more of these would be too many. Lines that tell what happens come all; faults repeat.
+static bool is_held_back(enum log_level level, enum log_module module, const struct log_about *about,
+			 const char *format, va_list arguments) PRINTF_LIKE(4, 0);
+
+static bool is_held_back(enum log_level level, enum log_module module, const struct log_about *about,
+			 const char *format, va_list arguments)
+{
+	struct repeats_held held = {.level = level, .module = module, .session = about->session};
+
+	if (level > LOG_LEVEL_NOTICE || about->every)
+		return false;
+	vsnprintf(held.sample, sizeof(held.sample), format, arguments);
+	return repeats_hold_back(repeats_key(format, about), now_ns(), &held);
+}
+
+static void log_direct(enum log_level level, enum log_module module, const struct log_about *about, const char *format,
+		       va_list arguments) PRINTF_LIKE(4, 0);
+
+static void log_direct(enum log_level level, enum log_module module, const struct log_about *about, const char *format,
+		       va_list arguments)
 {
 	struct line line;
 
-	fill_line(&line, level, session, format, arguments);
+	fill_line(&line, level, module, about, format, arguments);
 	write_line(&line, log_target_of(STDERR_FILENO, getenv("JOURNAL_STREAM")));
 }
 
-void log_line(enum log_level level, int64_t session, const char *format, ...)
+static void log_queued(enum log_level level, enum log_module module, const struct log_about *about, const char *format,
+		       va_list arguments) PRINTF_LIKE(4, 0);
+
+static void log_queued(enum log_level level, enum log_module module, const struct log_about *about, const char *format,
+		       va_list arguments)
 {
-	int errno_before = errno;
-	va_list arguments;
+	struct slot *slot;
 	size_t position;
 
-	if (!log_enabled(level))
+	slot = take_slot(&position);
+	if (!slot) {
+		atomic_fetch_add(&state.lost, 1);
 		return;
-	va_start(arguments, format);
-	if (!atomic_load(&state.running)) {
-		log_line_direct(level, session, format, arguments);
-	} else {
-		struct slot *slot = take_slot(&position);
-
-		if (slot) {
-			errno = errno_before; // for %m
-			fill_line(&slot->line, level, session, format, arguments);
-			atomic_store_explicit(&slot->turn, position + 1, memory_order_release);
-			sem_post(&state.filled);
-		} else {
-			atomic_fetch_add(&state.lost, 1);
-		}
 	}
+	fill_line(&slot->line, level, module, about, format, arguments);
+	atomic_store_explicit(&slot->turn, position + 1, memory_order_release);
+	sem_post(&state.filled);
+}
+
+void log_write(const char *file, enum log_level level, const struct log_about *about, const char *format, ...)
+{
+	static const struct log_about nothing;
+	int errno_before = errno; // also for %m
+	enum log_module module = log_module_of(file);
+	va_list arguments;
+	bool any_before = repeats_any(), held_back;
+
+	if (!log_enabled_in(file, level))
+		return;
+	about = about ? about : &nothing;
+	va_start(arguments, format);
+	held_back = is_held_back(level, module, about, format, arguments);
 	va_end(arguments);
+	if (!held_back) {
+		va_start(arguments, format);
+		errno = errno_before;
+		if (atomic_load(&state.running))
+			log_queued(level, module, about, format, arguments);
+		else
+			log_direct(level, module, about, format, arguments);
+		va_end(arguments);
+	} else if (atomic_load(&state.running) && !any_before) {
+		sem_post(&state.filled); // it looks at the time from now on, and says them when that has come
+	}
 	errno = errno_before;
 }
 
 static void say_lost(void)
 {
 	uint64_t lost = atomic_load(&state.lost);
-	struct line line = {.level = LOG_LEVEL_WARNING};
+	struct line line = {.level = LOG_LEVEL_WARNING, .message = LOG_MESSAGE_LOST};
 
 	if (lost == state.lost_said)
 		return;
@@ -225,6 +255,24 @@ static void say_lost(void)
 		 lost - state.lost_said);
 	state.lost_said = lost;
 	write_line(&line, state.target);
+}
+
+static void say_repeats(bool all)
+{
+	struct repeats_held held;
+
+	while (repeats_take(now_ns(), all, &held)) {
+		struct line line = {
+			.level = held.level,
+			.module = held.module,
+			.message = LOG_MESSAGE_REPEATED,
+			.session = held.session,
+		};
+
+		snprintf(line.text, sizeof(line.text), "… %" PRIu64 " more of these: %s", held.count, held.sample);
+		utf8_make_printable(line.text);
+		write_line(&line, state.target);
+	}
 }
 
 /// Writes what is filled. @return whether nothing is left, not even a line that is being filled
@@ -245,16 +293,28 @@ static bool drain(void)
 	return state.head == atomic_load(&state.tail);
 }
 
+/// Until a line comes. While something is held back, not for longer than it takes to say it in time.
+static void wait_for_lines(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += 1;
+	while ((repeats_any() ? sem_clockwait(&state.filled, CLOCK_MONOTONIC, &until) : sem_wait(&state.filled)) < 0 && errno == EINTR)
+		;
+}
+
 static void *log_thread(void *unused)
 {
 	(void)unused;
 	for (;;) {
 		bool stopping = atomic_load(&state.stopping);
+		bool empty = drain();
 
-		if (drain() && stopping)
+		say_repeats(empty && stopping);
+		if (empty && stopping)
 			return NULL;
-		while (sem_wait(&state.filled) < 0 && errno == EINTR)
-			;
+		wait_for_lines();
 	}
 }
 
@@ -299,16 +359,6 @@ void log_stop(void)
 		return;
 	atomic_store(&state.given_up, true);
 	pthread_detach(state.thread);
-}
-
-void log_set_level(enum log_level level)
-{
-	atomic_store_explicit(&state.level, (int)level, memory_order_relaxed);
-}
-
-bool log_enabled(enum log_level level)
-{
-	return (int)level <= atomic_load_explicit(&state.level, memory_order_relaxed);
 }
 
 uint64_t log_lost(void)

@@ -148,20 +148,13 @@ static void set_xauthority(struct reading *reading, const char *value)
 
 static void set_log_level(struct reading *reading, const char *value)
 {
-	static const struct {
-		const char *name;
-		enum log_level level;
-	} levels[] = {
-		{"error", LOG_LEVEL_ERROR}, {"warning", LOG_LEVEL_WARNING}, {"notice", LOG_LEVEL_NOTICE},
-		{"info", LOG_LEVEL_INFO},   {"debug", LOG_LEVEL_DEBUG},
-	};
+	char wrong[40];
 
-	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
-		if (!strcmp(value, levels[i].name)) {
-			reading->configuration->log_level = levels[i].level;
-			return;
-		}
-	mistake(reading, "'%s' is not a log level; use error, warning, notice, info or debug", value);
+	if (!log_levels_parse(value, &reading->configuration->log_levels, wrong, sizeof(wrong)))
+		mistake(reading,
+			"'%s' is not a log level; use error, warning, notice, info or debug, or one of these for a "
+			"part, as in 'info engine:debug'",
+			wrong);
 }
 
 /// Digits, then for bytes an optional K, M, G or T (with iB or B behind it), all powers of 1024.
@@ -412,13 +405,24 @@ int configuration_new(struct configuration **ret)
 		return -ENOMEM;
 	*configuration = (struct configuration){
 		.references = 1,
-		.log_level = LOG_LEVEL_INFO,
 		.max_reports = 1000,
 		.max_report_bytes = UINT64_C(2) << 30,
 		.max_messages_bytes = UINT64_C(64) << 20,
 	};
+	log_levels_parse("info", &configuration->log_levels, NULL, 0);
 	*ret = configuration;
 	return 0;
+}
+
+/// For a daemon that is run by hand: the environment has the last word.
+static void read_environment(struct reading *reading)
+{
+	const char *value = getenv("CONDPROF_LOG_LEVEL");
+
+	reading->file = "CONDPROF_LOG_LEVEL";
+	reading->line = 0;
+	if (value)
+		set_log_level(reading, value);
 }
 
 int configuration_load(const char *path, bool must_exist, struct configuration **ret, char **ret_mistakes)
@@ -435,6 +439,7 @@ int configuration_load(const char *path, bool must_exist, struct configuration *
 	if (!r) {
 		read_one(&reading, path, must_exist);
 		read_drop_ins(&reading, path);
+		read_environment(&reading);
 	}
 	if (reading.n_mistakes > MISTAKES_MAX)
 		fprintf(reading.mistakes, "and %u more\n", reading.n_mistakes - MISTAKES_MAX);
