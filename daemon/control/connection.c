@@ -6,6 +6,7 @@
 
 #include "daemon/control/connection.h"
 
+#include "daemon/control/audit.h"
 #include "daemon/control/control.h"
 #include "daemon/control/dispatch.h"
 #include "daemon/control/listener.h"
@@ -354,6 +355,8 @@ static void refuse_stranger(struct connection *connection)
 		  "user %u may not use this daemon: only root, the daemon's own user and the members of %s%s may",
 		  connection->peer.uid, group ? group : "the group that control-group names in condprofd.conf",
 		  group ? " (control-group in condprofd.conf)" : "");
+	audit_refused(&connection->peer, NULL,
+		      "neither root, the daemon's user, nor in control-group or observe-group");
 	connection_refuse(connection, NULL, &error);
 }
 

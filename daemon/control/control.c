@@ -106,7 +106,8 @@ static void stop(struct control_life *life, const char *signal_name)
 		return;
 	}
 	control->stopping = true;
-	log_info("%s: stopping, with %u session%s", signal_name, count, count == 1 ? "" : "s");
+	log_about(LOG_LEVEL_INFO, &(struct log_about){.message = LOG_MESSAGE_STOPPING},
+		  "%s: stopping, with %u session%s", signal_name, count, count == 1 ? "" : "s");
 	notify_stopping();
 	notify_status("stopping %u session%s", count, count == 1 ? "" : "s");
 	control->listener = listener_free(control->listener);
@@ -167,8 +168,9 @@ static void looked_back(struct job *job)
 		return;
 	}
 	if (look->count)
-		log_notice("%zu kept session%s interrupted (the daemon died while %s): %s", look->count,
-			   look->count == 1 ? " was" : "s were", look->count == 1 ? "it ran" : "they ran", look->named);
+		log_about(LOG_LEVEL_NOTICE, &(struct log_about){.message = LOG_MESSAGE_INTERRUPTED},
+			  "%zu kept session%s interrupted (the daemon died while %s): %s", look->count,
+			  look->count == 1 ? " was" : "s were", look->count == 1 ? "it ran" : "they ran", look->named);
 	free(look->ids);
 	free(look);
 }
@@ -346,7 +348,8 @@ int control_run(struct control *control)
 {
 	int r;
 
-	log_info("condprofd %s listens on %s", PACKAGE_VERSION, listener_name(control->listener));
+	log_about(LOG_LEVEL_INFO, &(struct log_about){.message = LOG_MESSAGE_UP}, "condprofd %s listens on %s",
+		  PACKAGE_VERSION, listener_name(control->listener));
 	status_tell(control->sessions);
 	notify_ready();
 	r = loop_run(control->loop);

@@ -2,6 +2,7 @@
 // Policy stands in the row; what is common to all requests is done here, once.
 #include "daemon/control/dispatch.h"
 
+#include "daemon/control/audit.h"
 #include "daemon/control/handlers.h"
 
 #include <assert.h>
@@ -36,16 +37,19 @@ static int handle(struct control *control, struct exchange *exchange, const Cond
 		  struct error *error)
 {
 	const struct dispatch_row *row = dispatch_find(request->body_case);
+	const struct peer *peer = connection_peer(exchange->connection);
 
 	if (!row && request->base.n_unknown_fields)
 		return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
 				 "this daemon does not know that request; it is older than the client");
 	if (!row)
 		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL, "a request without a body");
-	if (connection_peer(exchange->connection)->access < row->access)
+	if (peer->access < row->access) {
+		audit_refused(peer, row->name, "it is for control-group, and this user is in observe-group");
 		return error_set(error, CONDPROF__CODE__DENIED, EACCES,
 				 "your user may only look (observe-group); '%s' is for control-group and root",
 				 row->name);
+	}
 	return row->handle(control, exchange, request, error);
 }
 

@@ -5,6 +5,7 @@
 
 #include "daemon/control/handlers.h"
 
+#include "daemon/control/audit.h"
 #include "daemon/control/kept.h"
 #include "daemon/control/replies.h"
 #include "daemon/control/rotation.h"
@@ -111,6 +112,7 @@ static int stop_all(struct control *control, struct exchange *exchange, struct e
 			session_wait_cancel(wait);
 			return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
 		}
+	audit_stop(connection_peer(exchange->connection), true, 0, NULL);
 	sessions_stop_all(control->sessions, CONDPROF__END_REASON__REASON_STOPPED);
 	session_wait_go(wait);
 	return 0;
@@ -121,6 +123,8 @@ int handle_stop(struct control *control, struct exchange *exchange, const Condpr
 {
 	const Condprof__StopRequest *stop = request->stop;
 	struct session_entry *entry;
+	struct session_facts facts;
+	struct peer peer;
 	int r;
 
 	if (stop->has_all && stop->all)
@@ -138,10 +142,14 @@ int handle_stop(struct control *control, struct exchange *exchange, const Condpr
 		if (r < 0)
 			return r;
 	}
+	peer = *connection_peer(exchange->connection); // which may go with its answer
 	r = wait_for(exchange, entry, error);
-	if (!r)
-		session_entry_stop(entry, CONDPROF__END_REASON__REASON_STOPPED);
-	return r;
+	if (r < 0)
+		return r;
+	session_entry_facts(entry, &facts);
+	audit_stop(&peer, false, facts.message.id, facts.message.scenario);
+	session_entry_stop(entry, CONDPROF__END_REASON__REASON_STOPPED);
+	return 0;
 }
 
 static int answer_all(struct control *control, struct exchange *exchange, struct error *error)

@@ -80,7 +80,8 @@ static void take_over(struct reloader *reloader)
 
 	if (reloader->result < 0) {
 		log_lines(reloader->mistakes);
-		log_error("the configuration stays as it was: %s",
+		log_about(LOG_LEVEL_ERROR, &(struct log_about){.message = LOG_MESSAGE_RELOAD_REFUSED},
+			  "the configuration stays as it was: %s",
 			  reloader->result == -EINVAL ? "the file has mistakes" : strerror(-reloader->result));
 		return;
 	}
@@ -88,8 +89,9 @@ static void take_over(struct reloader *reloader)
 	control->configuration = TAKE_POINTER(reloader->configuration);
 	log_set_levels(&control->configuration->log_levels);
 	sessions_rotation_reloaded(control->sessions);
-	log_info("read %s again: it holds for new sessions and clients, and for what is kept",
-		 control->configuration_path);
+	log_about(LOG_LEVEL_INFO, &(struct log_about){.message = LOG_MESSAGE_RELOADED},
+		  "read %s again: it holds for new sessions and clients, and for what is kept",
+		  control->configuration_path);
 }
 
 static void tell_ready(void *context)

@@ -26,6 +26,7 @@ struct session_entry {
 	struct sessions *sessions;
 	enum entry_state state;
 	struct session_record record;
+	struct peer starter_peer;            ///< who asked for it
 	struct configuration *configuration; ///< what screen_config points into
 	struct screen_config screen_config;
 	bool shared_input;

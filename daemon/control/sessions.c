@@ -3,6 +3,8 @@
 #include "config.h"
 
 #include "daemon/control/sessions-internal.h"
+
+#include "daemon/control/audit.h"
 #include "daemon/control/status.h"
 
 #include "daemon/report/store.h"
@@ -308,12 +310,20 @@ void session_entry_on_ended(struct mail *mail)
 {
 	struct session_mail *said = CONTAINER_OF(mail, struct session_mail, mail);
 	struct session_facts facts;
+	char reason[32];
 
 	final_facts(said->entry, &facts);
-	log_line(facts.live.state == CONDPROF__SESSION_STATE__FAILED ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO,
-		 said->entry->record.id, "ended after %" PRId64 " %s%s%s", facts.live.passes,
-		 facts.live.passes == 1 ? "pass" : "passes", facts.live.reason_text[0] ? ": " : "",
-		 facts.live.reason_text);
+	const struct log_about about = {
+		.message = LOG_MESSAGE_ENDED,
+		.session = said->entry->record.id,
+		.scenario = said->entry->record.scenario,
+		.reason = audit_reason_name(facts.live.reason, reason),
+		.every = true,
+	};
+
+	log_about(facts.live.state == CONDPROF__SESSION_STATE__FAILED ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, &about,
+		  "ended after %" PRId64 " %s, %s%s%s", facts.live.passes, facts.live.passes == 1 ? "pass" : "passes",
+		  reason, facts.live.reason_text[0] ? ": " : "", facts.live.reason_text);
 	session_entry_over(said->entry, &facts);
 }
 

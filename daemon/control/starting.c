@@ -28,6 +28,20 @@ static void on_starter_gone(struct exchange *exchange)
 	entry->starter = NULL;
 }
 
+/// For the line about its start.
+static struct log_about start_about(const struct session_entry *entry, enum log_message message)
+{
+	return (struct log_about){
+		.message = message,
+		.session = entry->record.id,
+		.scenario = entry->record.scenario,
+		.has_peer = true,
+		.uid = entry->starter_peer.uid,
+		.pid = entry->starter_peer.pid,
+		.every = message == LOG_MESSAGE_STARTED,
+	};
+}
+
 /// The session never ran.
 static void entry_failed(struct session_entry *entry, const struct error *error)
 {
@@ -39,8 +53,11 @@ static void entry_failed(struct session_entry *entry, const struct error *error)
 	entry->starter = NULL;
 	if (starter)
 		exchange_fail(starter, error);
-	log_line(LOG_LEVEL_NOTICE, entry->record.id, "\"%s\" did not start: %s",
-		 entry->record.scenario ? entry->record.scenario : "a scenario", error->message);
+	const struct log_about about = start_about(entry, LOG_MESSAGE_NOT_STARTED);
+
+	log_about(LOG_LEVEL_NOTICE, &about, "\"%s\" did not start, for user %u, process %d: %s",
+		  entry->record.scenario ? entry->record.scenario : "a scenario", about.uid, (int)about.pid,
+		  error->message);
 	if (entry->stop_reason) {
 		live.state = CONDPROF__SESSION_STATE__FINISHED;
 		live.result = CONDPROF__SESSION_RESULT__SESSION_OK;
@@ -101,8 +118,10 @@ static void on_opened(struct mail *mail)
 	take_made(entry, said->session);
 	entry->state = RUNNING;
 	stuck_watch_wake(entry->sessions->control->stuck);
-	log_line(LOG_LEVEL_INFO, entry->record.id, "runs \"%s\" on %s%s", entry->record.scenario, entry->record.screen,
-		 entry->record.dry_run ? ", dry run" : "");
+	const struct log_about about = start_about(entry, LOG_MESSAGE_STARTED);
+
+	log_about(LOG_LEVEL_NOTICE, &about, "runs \"%s\" on %s%s, for user %u, process %d", entry->record.scenario,
+		  entry->record.screen, entry->record.dry_run ? ", dry run" : "", about.uid, (int)about.pid);
 	session_rotation_started(entry);
 	answer_started(entry);
 }
@@ -325,6 +344,7 @@ static struct session_entry *entry_new(struct sessions *sessions, struct upload 
 	entry->sessions = sessions;
 	entry->upload = upload;
 	entry->scenario = scenario;
+	entry->starter_peer = upload->peer;
 	entry->wait = upload->options.wait;
 	entry->configuration = configuration_ref(configuration);
 	entry->screen_config.xauthority = configuration->xauthority;

@@ -63,7 +63,13 @@ static void ask_to_end(struct session_entry *entry)
 
 	entry->stuck.asked = true;
 	session_stuck_text(entry->session, limit_ns, text, sizeof(text));
-	log_line(LOG_LEVEL_ERROR, entry->record.id, "is stuck: %s", text);
+	const struct log_about about = {
+		.message = LOG_MESSAGE_STUCK,
+		.session = entry->record.id,
+		.scenario = entry->record.scenario,
+	};
+
+	log_about(LOG_LEVEL_ERROR, &about, "is stuck: %s", text);
 	session_stop_stuck(entry->session, text);
 }
 

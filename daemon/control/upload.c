@@ -179,6 +179,7 @@ int upload_new(struct control *control, struct exchange *exchange, const Condpro
 		return r;
 	}
 	upload->exchange = exchange;
+	upload->peer = *connection_peer(exchange->connection);
 	exchange->context = upload;
 	exchange->gone = on_client_gone;
 	*ret = upload;

@@ -4,6 +4,7 @@
 #ifndef CONDPROF_UPLOAD_H
 #define CONDPROF_UPLOAD_H
 
+#include "daemon/control/access.h"
 #include "daemon/control/exchange.h"
 
 struct control;
@@ -31,6 +32,7 @@ struct trial_options {
 struct upload {
 	struct control *control;
 	struct exchange *exchange; ///< Begin's; NULL when its client is gone
+	struct peer peer;          ///< who sent it, also when its client is gone
 	Condprof__Upload kind;
 	struct start_options options;
 	struct trial_options trial; ///< of a TRY

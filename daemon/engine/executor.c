@@ -265,13 +265,20 @@ static void do_notify(struct processor *processor, const struct action *action)
 		[CONDPROF__LEVEL__LEVEL_ERROR] = LOG_LEVEL_ERROR,
 	};
 
+	const struct log_about about = {
+		.message = LOG_MESSAGE_NOTIFY,
+		.session = processor->p.session_id,
+		.scenario = processor->p.scenario->name,
+		.every = true,
+	};
+
 	if (processor->p.dry_run)
 		return;
 
 	struct messenger *messenger = processor->p.messenger;
 	const char *text = format_text(processor, action);
 
-	log_line(levels[action->text.level], processor->p.session_id, "%s", text);
+	log_about(levels[action->text.level], &about, "%s", text);
 	if (messenger)
 		messenger->ops->notify(messenger, action->text.level, text);
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A check that hangs ends its own session, with a report, and nobody else's; the watchdog goes on being fed. The daemon is
-tests/support/stuck_daemon, whose checks for #010203 hang while a file is there."""
+tests/support/test_daemon, whose checks for #010203 hang while a file is there."""
 
 import os
 import pathlib
@@ -21,7 +21,7 @@ class StuckDaemon(Daemon):
         self.environment['CONDPROF_TEST_HANG'] = str(self.hang)
 
     def command(self):
-        return [word if os.path.basename(word) != 'condprofd' else str(BUILD / 'tests/support/stuck_daemon')
+        return [word if os.path.basename(word) != 'condprofd' else str(BUILD / 'tests/support/test_daemon')
                 for word in super().command()]
 
     def start_hanging(self, client):

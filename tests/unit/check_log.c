@@ -3,7 +3,7 @@
 /// with fd 2 turned into a pipe.
 #include "config.h"
 
-#include "daemon/log/log.h"
+#include "daemon/log/repeats.h"
 #include "tests/support/unit.h"
 
 #include <errno.h>
@@ -202,6 +202,95 @@ START_TEST(stop_gives_up_on_a_stuck_stderr)
 }
 END_TEST
 
+START_TEST(levels_of_parts)
+{
+	struct log_levels got;
+	char wrong[40] = "";
+
+	ck_assert(log_levels_parse("", &got, wrong, sizeof(wrong)));
+	ck_assert_int_eq(got.of[LOG_ENGINE], LOG_LEVEL_INFO);
+	ck_assert(log_levels_parse(" engine:debug, warning\tmain:error", &got, wrong, sizeof(wrong)));
+	ck_assert_int_eq(got.of[LOG_ENGINE], LOG_LEVEL_DEBUG);
+	ck_assert_int_eq(got.of[LOG_MAIN], LOG_LEVEL_ERROR);
+	ck_assert_int_eq(got.of[LOG_SCREEN], LOG_LEVEL_WARNING);
+	static const char *const bad[] = {"loud",   "engine:", ":debug", "engines:debug", "engine:debug:info",
+					  "debugg", "engine"};
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		ck_assert_msg(!log_levels_parse(bad[i], &got, wrong, sizeof(wrong)), "%s", bad[i]);
+		ck_assert_str_eq(wrong, bad[i]);
+	}
+	ck_assert(
+		!log_levels_parse("info a-word-that-is-much-longer-than-forty-bytes-are", &got, wrong, sizeof(wrong)));
+	ck_assert_uint_eq(strlen(wrong), sizeof(wrong) - 1);
+
+	log_levels_parse("error engine:debug", &got, wrong, sizeof(wrong));
+	log_set_levels(&got);
+	ck_assert(log_enabled_in("../daemon/engine/processor.c", LOG_LEVEL_DEBUG));
+	ck_assert(!log_enabled_in("daemon/screen/x11.c", LOG_LEVEL_WARNING));
+	ck_assert(!log_enabled_in("daemon/main.c", LOG_LEVEL_INFO));
+	log_set_level(LOG_LEVEL_INFO);
+}
+END_TEST
+
+static void say_again(int64_t session, unsigned times)
+{
+	for (unsigned i = 0; i < times; i++)
+		log_line(LOG_LEVEL_WARNING, session, "the disk is full, time %u", i);
+}
+
+static unsigned count_of(const char *text, const char *what)
+{
+	unsigned count = 0;
+
+	while ((text = strstr(text, what))) {
+		count++;
+		text += strlen(what);
+	}
+	return count;
+}
+
+START_TEST(repeats_are_counted)
+{
+	ck_assert_int_eq(log_start(), 0);
+	say_again(1, REPEATS_BURST + 412);
+	say_again(2, REPEATS_BURST);
+	for (unsigned i = 0; i < 2 * REPEATS_BURST; i++) {
+		log_info("an ordinary line");
+		log_about(LOG_LEVEL_ERROR, &(struct log_about){.every = true}, "a person's");
+	}
+	log_stop();
+	const char *text = caught();
+	ck_assert_uint_eq(count_of(text, "session 1: the disk"), REPEATS_BURST);
+	ck_assert_uint_eq(count_of(text, "session 2: the disk"), REPEATS_BURST);
+	ck_assert_uint_eq(count_of(text, "an ordinary line"), 2 * REPEATS_BURST);
+	ck_assert_uint_eq(count_of(text, "a person's"), 2 * REPEATS_BURST);
+	ck_assert_uint_eq(count_of(text, "more of these"), 1);
+	ck_assert_ptr_nonnull(strstr(text, "<4>session 1: … 412 more of these: the disk is full, time 20\n"));
+	ck_assert_uint_eq(log_lost(), 0);
+}
+END_TEST
+
+// Nobody logs another line meanwhile: the log thread looks at the time itself.
+START_TEST(repeats_are_said_when_their_interval_is_over)
+{
+	char text[64 * 1024];
+	size_t used = 0;
+
+	ck_assert_int_eq(log_start(), 0);
+	say_again(1, REPEATS_BURST + 1);
+	repeats_set_interval(0);
+	do {
+		ssize_t n = read(reader, text + used, sizeof(text) - 1 - used);
+
+		ck_assert_int_gt(n, 0);
+		used += (size_t)n;
+		text[used] = '\0';
+	} while (!strstr(text, "… 1 more of these"));
+	log_stop();
+	repeats_set_interval(REPEATS_INTERVAL_NS);
+}
+END_TEST
+
 START_TEST(target_is_recognised)
 {
 	struct stat status;
@@ -237,6 +326,9 @@ int main(void)
 	tcase_add_test(tests, threads_keep_their_order);
 	tcase_add_test(tests, full_queue_loses_and_says_so);
 	tcase_add_test(tests, stop_gives_up_on_a_stuck_stderr);
+	tcase_add_test(tests, levels_of_parts);
+	tcase_add_test(tests, repeats_are_counted);
+	tcase_add_test(tests, repeats_are_said_when_their_interval_is_over);
 	tcase_add_test(tests, target_is_recognised);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// condprofd, but a check for the colour #010203 hangs for as long as the file that CONDPROF_TEST_HANG names is there,
-// as a fault in detection would: whatever its session is told. CONDPROF_TEST_STUCK_MS says after how long that is
-// noticed.
+// condprofd with hooks, for tests that need what can't be had from outside:
+//   CONDPROF_TEST_HANG=FILE      a check for the colour #010203 hangs while the file is there, as a fault in detection
+//                                would: whatever its session is told
+//   CONDPROF_TEST_STUCK_MS=N     after how long that is noticed
+//   CONDPROF_TEST_JOURNAL=FILE   what would go to the journal goes there: a field a line, an empty line behind each
+//   entry
 #define main condprofd_main
 int main(int argc, char **argv);
 #include "daemon/main.c"
@@ -11,6 +14,7 @@ int main(int argc, char **argv);
 #include "daemon/detect/detect.h"
 
 #include <sched.h>
+#include <sys/uio.h>
 
 #define HANGING_COLOUR 0x010203U
 
@@ -38,6 +42,23 @@ void __wrap_detect_color(struct detect_frame *frame, uint32_t rgb, const struct 
 	if (rgb == HANGING_COLOUR && path && !access(path, F_OK))
 		hang(path);
 	__real_detect_color(frame, rgb, query, ret);
+}
+
+int __wrap_sd_journal_sendv(const struct iovec *fields, int count);
+
+/// Waits for whoever reads the file, as the journal's socket waits for the journal.
+int __wrap_sd_journal_sendv(const struct iovec *fields, int count)
+{
+	const char *path = getenv("CONDPROF_TEST_JOURNAL");
+	FILE *file = path ? fopen(path, "ae") : NULL;
+
+	if (!file)
+		return -ENOENT;
+	for (int i = 0; i < count; i++)
+		fprintf(file, "%.*s\n", (int)fields[i].iov_len, (const char *)fields[i].iov_base);
+	fputc('\n', file);
+	fclose(file);
+	return 0;
 }
 
 int main(int argc, char **argv)
