@@ -265,7 +265,7 @@ static void fill_check(const struct look *look, uint32_t index, const struct tri
 	message->found = check->found;
 	message->fulfilled = check->fulfilled;
 	message->match = fill_candidate(&row->match, &row->match_place, &check->match, condition->kind);
-	if (look->measure || !check->found || condition->kind != CONDITION_IMAGE)
+	if (!check->found || condition->kind != CONDITION_IMAGE)
 		message->best = fill_candidate(&row->best, &row->best_place, &check->best, condition->kind);
 	message->least = fill_candidate(&row->least, &row->least_place, &check->least, condition->kind);
 	message->has_number = check->has_value;
@@ -558,6 +558,45 @@ static const char *screen_of(const struct upload *upload, const struct scenario 
 	return upload->trial.screen ? upload->trial.screen : scenario->screen;
 }
 
+/// A try whose client went away while it was decoded: images may be large, so the worker gives them back.
+struct discarded {
+	struct job job;
+	struct upload *upload;
+	struct scenario *scenario;
+};
+
+static void run_discard(struct job *job)
+{
+	struct discarded *discarded = CONTAINER_OF(job, struct discarded, job);
+
+	scenario_free(discarded->scenario);
+	upload_drop_data(discarded->upload);
+}
+
+static void discard_done(struct job *job)
+{
+	struct discarded *discarded = CONTAINER_OF(job, struct discarded, job);
+
+	upload_free(discarded->upload);
+	free(discarded);
+}
+
+static void discard(struct looks *looks, struct upload *upload, struct scenario *scenario)
+{
+	struct discarded *discarded = calloc(1, sizeof(*discarded));
+
+	if (!discarded) {
+		scenario_free(scenario);
+		upload_free(upload);
+		return;
+	}
+	discarded->upload = upload;
+	discarded->scenario = scenario;
+	discarded->job.run = run_discard;
+	discarded->job.done = discard_done;
+	worker_submit(looks->control->worker, &discarded->job);
+}
+
 void looks_try(struct looks *looks, struct upload *upload, struct scenario *scenario)
 {
 	const char *screen = screen_of(upload, scenario);
@@ -578,8 +617,7 @@ void looks_try(struct looks *looks, struct upload *upload, struct scenario *scen
 			return;
 		exchange_fail(exchange, &error);
 	}
-	upload_free(upload);
-	scenario_free(scenario);
+	discard(looks, upload, scenario);
 }
 
 int looks_new(struct control *control, struct looks **ret)

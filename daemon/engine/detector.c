@@ -116,7 +116,7 @@ static void check(struct detector *detector, uint32_t condition, struct detect_r
 	ask(d, condition, &d->queries[condition], ret);
 }
 
-void detector_look(struct detector *detector, uint32_t condition, bool best, double threshold,
+void detector_look(struct detector *detector, uint32_t condition, bool best, double threshold, bool remember,
 		   struct detect_result *ret)
 {
 	struct picture_detector *d = (struct picture_detector *)detector;
@@ -124,8 +124,7 @@ void detector_look(struct detector *detector, uint32_t condition, bool best, dou
 
 	query.best = best;
 	query.threshold = threshold;
-	// the searches for other thresholds on one picture must not forget what the condition's own search was for
-	if (!best)
+	if (!remember)
 		query.memory = NULL;
 	ask(d, condition, &query, ret);
 }

@@ -37,8 +37,10 @@ static inline struct detector *detector_free(struct detector *detector)
 }
 
 /// For people, of detector_new()'s detectors only: checks a screen condition by another threshold than its own, or
-/// looks for the best candidate whatever its score (detect_query.best). @param ret always filled
-void detector_look(struct detector *detector, uint32_t condition, bool best, double threshold,
+/// looks for the best candidate whatever its score (detect_query.best).
+/// @param remember the same question on unchanged pixels is answered from memory the next time, as a session's are
+/// @param ret always filled
+void detector_look(struct detector *detector, uint32_t condition, bool best, double threshold, bool remember,
 		   struct detect_result *ret);
 
 /// Why a check of this condition says "not evaluable" on a frame of this size, as a sentence without a full stop.

@@ -13,12 +13,21 @@
 
 #define BELOW 1e-6         // percent: what a lower threshold is lower by; scores have 1e-10
 #define LOWER_TRIES_MAX 32 // each finds something better; there are never so many
+#define FIRST_GUESS 40.0   // percent
+#define GUESS_ABOVE 3.0    // percent
+#define GUESS_FAR 10.0     // percent
+
+// What was measured last of a condition.
+struct measure {
+	struct trial_check check;
+	double guess; // percent: it will do for the next picture too
+};
 
 struct trial {
 	const struct scenario *scenario;
 	struct detector *detector;
 	int width, height;        // of the last picture; 0: none yet
-	struct trial_check *last; // a condition: as last measured
+	struct measure *measures; // a condition
 };
 
 int trial_new(const struct scenario *scenario, const volatile int *stop, struct trial **ret, struct error *error)
@@ -29,9 +38,9 @@ int trial_new(const struct scenario *scenario, const volatile int *stop, struct 
 	if (!trial)
 		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
 	trial->scenario = scenario;
-	trial->last = calloc(MAX(scenario->n_conditions, 1U), sizeof(*trial->last));
-	r = trial->last ? detector_new(scenario, NULL, stop, &trial->detector, error)
-			: error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
+	trial->measures = calloc(MAX(scenario->n_conditions, 1U), sizeof(*trial->measures));
+	r = trial->measures ? detector_new(scenario, NULL, stop, &trial->detector, error)
+			    : error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
 	if (r < 0) {
 		trial_free(trial);
 		return r;
@@ -45,7 +54,7 @@ struct trial *trial_free(struct trial *trial)
 	if (!trial)
 		return NULL;
 	detector_free(trial->detector);
-	free(trial->last);
+	free(trial->measures);
 	free(trial);
 	return NULL;
 }
@@ -81,18 +90,18 @@ static double needed_by(const struct detect_result *result)
 	return MAX(100 * (1 - result->score), result->colour_difference);
 }
 
-/// From the highest score to the lowest threshold that finds something.
-static int find_least(struct trial *trial, uint32_t condition, const struct detect_result *best,
+/// From a place that has the highest score of all that need less than it does, to the one that needs least.
+static int find_least(struct trial *trial, uint32_t condition, const struct detect_result *first,
 		      struct trial_check *check)
 {
-	double lowest = 100 * (1 - best->score);
+	double lowest = 100 * (1 - first->score);
 	struct detect_result result;
 
-	check->least = candidate(best);
-	check->needed = needed_by(best);
+	check->least = candidate(first);
+	check->needed = needed_by(first);
 	check->has_needed = true;
 	for (int i = 0; i < LOWER_TRIES_MAX && check->needed - BELOW > lowest; i++) {
-		detector_look(trial->detector, condition, false, check->needed - BELOW, &result);
+		detector_look(trial->detector, condition, false, check->needed - BELOW, false, &result);
 		if (result.stopped)
 			return -ECANCELED;
 		if (!result.found)
@@ -103,37 +112,55 @@ static int find_least(struct trial *trial, uint32_t condition, const struct dete
 	return 0;
 }
 
-int trial_measure(struct trial *trial, uint32_t condition, struct trial_check *ret)
+// Whatever the score. The bar begins where most of what is not there has its best score.
+static int measure_anew(struct trial *trial, uint32_t condition, struct measure *measure)
 {
-	struct trial_check *last = &trial->last[condition];
 	struct detect_result best;
-	int r;
 
-	detector_look(trial->detector, condition, true, 0, &best);
+	detector_look(trial->detector, condition, true, FIRST_GUESS, false, &best);
 	if (best.stopped)
 		return -ECANCELED;
-	if (!best.reused || !last->has_needed) {
-		*last = (struct trial_check){.evaluable = best.evaluable, .best = candidate(&best)};
-		r = best.evaluable && best.has_score ? find_least(trial, condition, &best, last) : 0;
-		if (r < 0)
-			return r;
+	measure->check = (struct trial_check){.evaluable = best.evaluable};
+	return best.evaluable && best.has_score ? find_least(trial, condition, &best, &measure->check) : 0;
+}
+
+// Most pictures need about what the one before needed, and a search that knows that is quicker than one that has to
+// find the best of all. The guess stays while it is good: then what has not changed is known from memory.
+int trial_measure(struct trial *trial, uint32_t condition, struct trial_check *ret)
+{
+	struct measure *measure = &trial->measures[condition];
+	struct detect_result result = {0};
+	int r = 0;
+
+	if (measure->check.has_needed)
+		detector_look(trial->detector, condition, false, measure->guess, true, &result);
+	if (result.stopped)
+		return -ECANCELED;
+	if (!result.found || !result.has_score) {
+		r = measure_anew(trial, condition, measure);
+	} else if (!result.reused) {
+		measure->check = (struct trial_check){.evaluable = true};
+		r = find_least(trial, condition, &result, &measure->check);
 	}
-	*ret = *last;
+	if (r < 0) {
+		measure->check.has_needed = false;
+		return r;
+	}
+	if (measure->guess < measure->check.needed || measure->guess > measure->check.needed + GUESS_FAR)
+		measure->guess = measure->check.needed + GUESS_ABOVE;
+	*ret = measure->check;
 	return 0;
 }
 
 static int look_further(struct trial *trial, uint32_t condition, struct trial_check *check)
 {
-	struct trial_check measured;
-	int r = trial_measure(trial, condition, &measured);
+	struct detect_result best;
 
-	if (r < 0)
-		return r;
-	check->best = measured.best;
-	check->least = measured.least;
-	check->has_needed = measured.has_needed;
-	check->needed = measured.needed;
-	return 0;
+	detector_look(trial->detector, condition, true, 0, false, &best);
+	if (best.stopped)
+		return -ECANCELED;
+	check->best = candidate(&best);
+	return best.has_score ? find_least(trial, condition, &best, check) : 0;
 }
 
 static bool is_fulfilled(const struct trial *trial, const struct condition *condition,

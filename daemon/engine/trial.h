@@ -29,7 +29,7 @@ struct trial_check {
 	double needed;                ///< percent: found by this threshold, and by none that is lower. Exact
 	bool has_value;               ///< number: one was read
 	double value;
-	int64_t duration_ns;          ///< of the session's check, on a picture it sees for the first time
+	int64_t duration_ns; ///< of the session's check, on a picture it sees for the first time
 };
 
 /// @param scenario outlives it
@@ -44,8 +44,8 @@ int trial_begin(struct trial *trial, struct picture_view view, struct error *err
 /// Checks one screen condition. @return 0, -ECANCELED: the stop flag was seen
 int trial_check(struct trial *trial, uint32_t condition, struct trial_check *ret);
 
-/// Only `evaluable`, `best`, `least` and `needed` of an image condition, for many pictures one after the other: what
-/// has not changed since the one before is not searched again. @return as trial_check()
+/// Only `evaluable`, `least` and `needed` of an image condition, for many pictures one after the other: what has not
+/// changed since the one before is not searched again. @return as trial_check()
 int trial_measure(struct trial *trial, uint32_t condition, struct trial_check *ret);
 
 #endif

@@ -235,7 +235,9 @@ try:
         print('hello', client.hello.control)
         for name, call in (('status', client.status), ('list', client.list), ('stop', lambda: client.stop(everything=True)),
                            ('emit', lambda: client.emit('go')), ('delete', lambda: client.delete(1)),
-                           ('start', lambda: client.start(b'x'))):
+                           ('start', lambda: client.start(b'x')),
+                           ('try', lambda: list(client.replies(client.upload(b'x', control.TRY)))),
+                           ('capture', lambda: client.call(capture=control.CaptureRequest()))):
             try:
                 call()
                 print(name, 'done')
@@ -265,9 +267,10 @@ def test_who_may_do_what():
     skip_unless(os.geteuid() == 0, 'needs root to be other users')
     with Daemon(config={'control-group': 54321, 'observe-group': 54322}) as daemon:
         everything = {'hello': 'True', 'status': 'done', 'list': 'done', 'stop': 'done', 'emit': 'NO_SUCH_SESSION',
-                      'delete': 'NO_SUCH_SESSION', 'start': 'BAD_REQUEST'}
+                      'delete': 'NO_SUCH_SESSION', 'start': 'BAD_REQUEST', 'try': 'BAD_REQUEST',
+                      'capture': 'NO_SUCH_SESSION'}
         looking = {'hello': 'False', 'status': 'done', 'list': 'done', 'stop': 'DENIED', 'emit': 'DENIED',
-                   'delete': 'DENIED', 'start': 'DENIED'}
+                   'delete': 'DENIED', 'start': 'DENIED', 'try': 'DENIED', 'capture': 'DENIED'}
         equal(as_user(daemon, 0), everything)
         equal(as_user(daemon, 1234, 54321), everything)
         equal(as_user(daemon, 54321), everything)           # its own group, not a supplementary one
