@@ -247,7 +247,10 @@ static int show_progress(struct start *start, struct error *error)
 	int r = connection_send(start->connection, &request, error);
 	if (r == 0)
 		r = sessions_receive(start->connection, request.id, &list, error);
-	if (r == 0 && list.n > 0)
+	if (r == 0 && list.n > 0 && list.items[0]->has_continued_by)
+		start->session =
+			list.items[0]->continued_by; // its report was rotated: the next look is at what goes on
+	else if (r == 0 && list.n > 0)
 		print_progress(start, list.items[0]);
 	return r == -EREMOTEIO ? 0 : r;
 }

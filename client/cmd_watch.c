@@ -40,6 +40,7 @@ struct watch {
 	struct snapshot before, now;
 	struct session_list ended; ///< empty: it runs
 	int64_t number;
+	bool anew;             ///< the session goes on in another report: its interval counts from that one's start
 	struct render *render; ///< rows; NULL: JSON, or a full screen
 	bool screen;
 	struct screen_options look; ///< of the full screen
@@ -87,13 +88,15 @@ static int no_interval(const struct report *report, struct interval *ret)
 
 static int fill_state(struct watch *watch)
 {
+	bool ended = watch->ended.n > 0 && watch->ended.items[0]->id == watch->session;
+	const struct report *before = watch->anew ? NULL : watch->before.report;
 	struct watch_state state = {
-		.session = watch->ended.n > 0 ? watch->ended.items[0] : &watch->now.report->session,
+		.session = ended ? watch->ended.items[0] : &watch->now.report->session,
 		.report = watch->now.report,
 		.number = watch->number,
 	};
-	int r = watch->before.report ? interval_between(watch->before.report, watch->now.report, &state.interval)
-				     : no_interval(watch->now.report, &state.interval);
+	int r = before || watch->anew ? interval_between(before, watch->now.report, &state.interval)
+				      : no_interval(watch->now.report, &state.interval);
 
 	if (r == 0)
 		r = interval_between(NULL, watch->now.report, &state.total);
@@ -250,6 +253,21 @@ static enum exit_code show_interval(struct watch *watch)
 			   r < 0 ? "" : "can't write to standard output: ", strerror(reason));
 }
 
+/// Whether the report that was shown is not the session's last: then the next one is what is followed.
+static bool goes_on(struct watch *watch)
+{
+	const Condprof__DebugReportOverview *overview = watch->now.report->overview;
+
+	watch->anew = !watch->no_report && overview && overview->has_continued_by;
+	if (!watch->anew)
+		return false;
+	if (!watch->screen)
+		client_note(watch->client, "session %" PRId64 " goes on as session %" PRId64, watch->session,
+			    overview->continued_by);
+	watch->session = overview->continued_by;
+	return true;
+}
+
 static enum exit_code end_output(struct watch *watch)
 {
 	if (!watch->render)
@@ -331,6 +349,14 @@ static int wait_until(struct watch *watch, int64_t until_ns, struct error *error
 	return r;
 }
 
+static enum exit_code finish(struct watch *watch, int r, enum exit_code code, const struct error *error)
+{
+	terminal_leave(); // before anything else is said
+	if (watch->quit)
+		return EXIT_DONE;
+	return r < 0 ? client_fail_error(watch->client, r, error) : code;
+}
+
 static enum exit_code follow(struct watch *watch)
 {
 	struct error error = {0};
@@ -350,18 +376,18 @@ static enum exit_code follow(struct watch *watch)
 	for (int64_t next_ns = now_ns(); r == 0 && code == EXIT_DONE && watch->ended.n == 0;) {
 		next_ns = MAX(next_ns + watch->interval_ns, now_ns()); // what was late is not made up for
 		r = wait_until(watch, next_ns, &error);
-		if (r == 0)
-			r = take_snapshot(watch, &error);
-		watch->number += r == 0;
-		if (r == 0)
-			code = show_interval(watch);
-		if (watch->count > 0 && watch->number >= watch->count)
-			break;
+		// a report that was rotated meanwhile has a last interval, and the next one a first
+		do {
+			if (r == 0)
+				r = take_snapshot(watch, &error);
+			watch->number += r == 0;
+			if (r == 0)
+				code = show_interval(watch);
+			if (watch->count > 0 && watch->number >= watch->count)
+				return finish(watch, r, code, &error);
+		} while (r == 0 && code == EXIT_DONE && goes_on(watch));
 	}
-	terminal_leave(); // before anything else is said
-	if (watch->quit)
-		return EXIT_DONE;
-	return r < 0 ? client_fail_error(watch->client, r, &error) : code;
+	return finish(watch, r, code, &error);
 }
 
 /// A full screen where there is one and nobody wants anything else.

@@ -120,14 +120,29 @@ void session_cells(const Condprof__Session *session, struct cell cells[SESSION_F
 	cells[SESSION_PASSES] = cell_if(session->has_passes, cell_count(session->passes));
 }
 
-enum { ROW_LOST = SESSION_FIELDS, ROW_SCREEN, ROW_INPUT, ROW_DRY_RUN, ROW_NO_REPORT, ROW_REPORT_ERROR, ROW_FIELDS };
+enum {
+	ROW_LOST = SESSION_FIELDS,
+	ROW_SCREEN,
+	ROW_INPUT,
+	ROW_DRY_RUN,
+	ROW_NO_REPORT,
+	ROW_REPORT_ERROR,
+	ROW_CONTINUES,
+	ROW_CONTINUED,
+	ROW_FIELDS
+};
 
 void view_sessions(struct render *render, const Condprof__Session *const *sessions, size_t n, const char *empty)
 {
 	struct field columns[ROW_FIELDS] = {
-		[ROW_LOST] = {.name = "lost_occurrences"}, [ROW_SCREEN] = {.name = "screen"},
-		[ROW_INPUT] = {.name = "input"},           [ROW_DRY_RUN] = {.name = "dry_run"},
-		[ROW_NO_REPORT] = {.name = "no_report"},   [ROW_REPORT_ERROR] = {.name = "report_error"},
+		[ROW_LOST] = {.name = "lost_occurrences"},
+		[ROW_SCREEN] = {.name = "screen"},
+		[ROW_INPUT] = {.name = "input"},
+		[ROW_DRY_RUN] = {.name = "dry_run"},
+		[ROW_NO_REPORT] = {.name = "no_report"},
+		[ROW_REPORT_ERROR] = {.name = "report_error"},
+		[ROW_CONTINUES] = {.name = "continues_session"},
+		[ROW_CONTINUED] = {.name = "continued_by"},
 	};
 	const struct table table = {
 		.field = {.name = "sessions", .title = ""},
@@ -151,6 +166,8 @@ void view_sessions(struct render *render, const Condprof__Session *const *sessio
 		cells[ROW_DRY_RUN] = cell_if(session->has_dry_run, cell_flag(session->dry_run));
 		cells[ROW_NO_REPORT] = cell_if(session->has_no_report, cell_flag(session->no_report));
 		cells[ROW_REPORT_ERROR] = cell_text(session->report_error);
+		cells[ROW_CONTINUES] = cell_if(session->has_continues_session, cell_count(session->continues_session));
+		cells[ROW_CONTINUED] = cell_if(session->has_continued_by, cell_count(session->continued_by));
 		render_row(render, cells);
 	}
 	render_table_close(render);

@@ -34,6 +34,10 @@ static void kept_overview(const Condprof__DebugReportOverview *overview, Condpro
 	ret->passes = overview->frame_count;
 	ret->has_lost_occurrences = overview->has_lost_occurrences;
 	ret->lost_occurrences = overview->lost_occurrences;
+	ret->has_continues_session = overview->has_continues_session;
+	ret->continues_session = overview->continues_session;
+	ret->has_continued_by = overview->has_continued_by;
+	ret->continued_by = overview->continued_by;
 	kept_times(overview, ret);
 }
 

@@ -366,8 +366,9 @@ void session_entry_on_rotated(struct mail *mail)
 	closing->next_id = atomic_exchange(&rotation->next.id, 0);
 	move_requests(&rotation->requests, &closing->requests);
 	session_live_of(entry->session, closing->id, &live);
-	sessions_remember_copy(entry, &live);
+	sessions_remember_copy(entry, closing->next_id, &live);
 	entry->record.id = closing->next_id;
+	entry->record.continues_session = closing->id;
 	session_entry_place(entry);
 	status_tell(entry->sessions);
 	log_line(LOG_LEVEL_INFO, closing->id, "goes on as session %" PRId64, closing->next_id);

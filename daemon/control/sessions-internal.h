@@ -73,8 +73,8 @@ void session_entry_insert(struct session_entry *entry);
 void session_entry_place(struct session_entry *entry);
 /// The session is no more: those who wait hear of it, and what is left of the entry goes to the worker.
 void session_entry_over(struct session_entry *entry, struct session_facts *facts);
-/// Keeps what is known of a session whose report was rotated: `entry` goes on as another one.
-void sessions_remember_copy(struct session_entry *entry, const struct session_live *live);
+/// Keeps what is known of a session whose report was rotated: `entry` goes on as `next_id`.
+void sessions_remember_copy(struct session_entry *entry, int64_t next_id, const struct session_live *live);
 /// What it came to in the end, if it is remembered.
 void sessions_remember_ended(struct sessions *sessions, int64_t id, const struct session_live *live);
 /// What its mail `ended` does.

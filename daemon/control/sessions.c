@@ -58,6 +58,10 @@ void session_facts_fill(const struct session_record *record, const struct sessio
 	message->duration_ns = live->duration_ns;
 	message->passes = live->passes;
 	message->lost_occurrences = live->lost_occurrences;
+	message->has_continues_session = record->continues_session != 0;
+	message->continues_session = record->continues_session;
+	message->has_continued_by = record->continued_by != 0;
+	message->continued_by = record->continued_by;
 }
 
 void session_record_facts(const struct session_record *record, struct session_facts *ret)
@@ -276,10 +280,11 @@ static void remember(struct sessions *sessions, struct session_record *record, c
 	*record = (struct session_record){.id = 0};
 }
 
-void sessions_remember_copy(struct session_entry *entry, const struct session_live *live)
+void sessions_remember_copy(struct session_entry *entry, int64_t next_id, const struct session_live *live)
 {
 	struct session_record copy = entry->record;
 
+	copy.continued_by = next_id;
 	copy.scenario = strdup(copy.scenario);
 	copy.screen = strdup(copy.screen);
 	copy.input = strdup(copy.input);

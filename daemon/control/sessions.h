@@ -18,7 +18,8 @@ struct session_record {
 	int64_t id;
 	char *scenario, *screen, *input;
 	bool dry_run, no_report;
-	struct session_live live; ///< of an entry: filled by session_entry_facts()
+	int64_t continues_session, continued_by; ///< of a rotated run; 0: none
+	struct session_live live;                ///< of an entry: filled by session_entry_facts()
 };
 
 /// A Session message and what its pointers point to, besides the record.

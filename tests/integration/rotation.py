@@ -5,12 +5,14 @@ end may come at any moment.
 
 CONDPROF_TEST_SEED chooses other moments."""
 
+import json
 import os
 import random
 import signal
+import subprocess
 import threading
 
-from condprof_test import (MS, SECOND, Closed, Daemon, Refused, broadcast_condition, color_condition, contains, control,
+from condprof_test import (CONDPROFCTL, PATIENCE, SECOND, Closed, Daemon, Refused, broadcast_condition, color_condition, contains, control,
                            counter_action, equal, event, folder, make_scenario, note, png, report, run, scenario, until,
                            write_frames)
 
@@ -94,8 +96,9 @@ def test_the_command():
         equal([one['continues_session'] for one in overviews], [None, first, first + 1])
         equal([one['continued_by'] for one in overviews], [first + 1, first + 2, None])
         contains(daemon.ctl('report', first + 1).ok().out, f'session {first}', f'session {first + 2}')
-        equal([session['state'] for session in daemon.ctl('list', '--json').json()['sessions']],
-              ['finished', 'finished', 'running'])
+        equal([(one['state'], one['continues_session'], one['continued_by'])
+               for one in daemon.ctl('list', '--json').json()['sessions']],
+              [('finished', None, first + 1), ('finished', first, first + 2), ('running', first + 1, None)])
         client.stop()
         daemon.ctl('rotate').fails(4)
         daemon.ctl('rotate', first + 2).fails(3)
@@ -160,6 +163,29 @@ def test_event_states_and_counters_go_on():
         equal(after.messages[0].counters_init.counters[0].initial_value, 1)
         _, names = after.names()
         equal([(names[one.event_id], one.new_value) for one in after.messages[0].event_states.events], [('always', False)])
+
+
+def test_watching_goes_on_in_the_next_report():
+    with Daemon() as daemon, daemon.client() as client:
+        first = client.start(slow(daemon))
+        words = [CONDPROFCTL, '--socket', daemon.socket_path, 'watch', '--json', '--interval', '100ms']
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+            lines = [json.loads(watching.stdout.readline())]
+            rotate(client)
+            rotate(client)
+            while lines[-1]['session']['id'] < first + 2:
+                lines.append(json.loads(watching.stdout.readline()))
+            client.stop()
+            out, err = watching.communicate(timeout=PATIENCE)
+            lines += [json.loads(line) for line in out.splitlines()]
+        equal(watching.returncode, 0, err)
+        contains(err, f'session {first} goes on as session {first + 1}', f'session {first + 2} finished')
+        last = {line['session']['id']: line for line in lines}
+        equal({number: line['session']['passes'] for number, line in last.items()},
+              {session.id: session.passes for session in client.list()})
+        # what one report began with is the whole of its first interval
+        begun = next(line for line in lines if line['session']['id'] == first + 1)
+        equal(begun['interval']['checks'], begun['session']['checks'])
 
 
 # --- every so often --------------------------------------------------------------------------------------------------
