@@ -197,6 +197,10 @@ END_TEST
 
 #ifdef HAVE_TESSERACT
 
+#ifndef EVERY
+#define EVERY 1 // of so many lines of the pictures one is read
+#endif
+
 #define SIZES 7
 static const int sizes[SIZES] = {12, 14, 16, 20, 24, 32, 48};
 
@@ -340,7 +344,9 @@ START_TEST(hit_rates)
 	char shown[32] = "";
 	FILE *list = open_list();
 
-	while (next_line(list, &line)) {
+	for (int number = 0; next_line(list, &line); number++) {
+		if (number % EVERY)
+			continue;
 		if (strcmp(shown, line.picture)) {
 			detect_frame_free(frame);
 			picture_free(picture);
@@ -358,11 +364,10 @@ START_TEST(hit_rates)
 			all[k].read += hits[i][k].read;
 			all[k].found += hits[i][k].found;
 		}
-	ck_assert_int_eq(all[0].lines, 126);
-	ck_assert_int_eq(all[1].lines, 126);
-	ck_assert_int_ge(all[0].read, 124);
-	ck_assert_int_ge(all[0].found, 126);
-	ck_assert_int_ge(all[1].read, 123);
+	ck_assert_int_eq(all[0].lines + all[1].lines, (252 + EVERY - 1) / EVERY);
+	ck_assert_int_ge(all[0].read, all[0].lines - 2);
+	ck_assert_int_eq(all[0].found, all[0].lines);
+	ck_assert_int_ge(all[1].read, all[1].lines - 3);
 	detect_frame_free(frame);
 	picture_free(picture);
 	detect_reader_free(reader);
@@ -647,6 +652,7 @@ static Suite *reading_suite(Suite *suite)
 {
 	TCase *tests = tcase_create("reading");
 
+	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, hit_rates);
 	tcase_add_test(tests, where_and_how_like);
 	tcase_add_test(tests, best_of_the_lines);

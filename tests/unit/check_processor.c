@@ -5,6 +5,7 @@
 #include "tests/support/unit.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -1018,6 +1019,62 @@ START_TEST(test_gap)
 }
 END_TEST
 
+// --- numbers ---------------------------------------------------------------------------------------------------------
+
+static void read_number(struct fake_detector *detector, uint32_t condition, struct detect_result *ret)
+{
+	const double *value = detector->context;
+
+	(void)condition;
+	ret->found = ret->has_value = !isnan(*value);
+	ret->has_score = false;
+	ret->value = *value;
+}
+
+static void maker_number(struct maker *maker, const char *name, Condprof__Comparison comparison, struct operand operand)
+{
+	struct condition *condition = maker_condition(maker, name, CONDITION_NUMBER);
+
+	condition->ocr.comparison = comparison;
+	condition->ocr.operand = operand;
+}
+
+// What was read is held against a number, or against what a counter is now. Where nothing was read, no comparison is
+// fulfilled, not even that it is another number.
+START_TEST(test_numbers_are_compared)
+{
+	struct maker *maker = maker_new();
+	const Condprof__ImageConditionResult *result;
+	double value = 2;
+	struct stage *stage;
+
+	maker_event(maker, "s", false, false)->keep_detecting = true;
+	maker_number(maker, "at least the counter", CONDPROF__COMPARISON__GREATER_OR_EQUAL,
+		     (struct operand){.counter = maker_counter(maker, "seen", 0)});
+	maker_number(maker, "not seven", CONDPROF__COMPARISON__NOT_EQUAL, (struct operand){7, NO_INDEX});
+	maker_count(maker, "seen", CONDPROF__COUNTER_OPERATION__ADD, 1);
+	stage = stage_new(maker);
+	stage->detector->on_check = read_number;
+	stage->detector->context = &value;
+	stage_begin(stage);
+	for (int pass = 0; pass < 5; pass++)
+		ck_assert(stage_pass(stage)); // the counter is 0, 1, 2, and then more than what is read
+	ck_assert_uint_eq(stage_messages(), 3);
+	result = stage_message(0)->image_event->condition_results[0];
+	ck_assert(result->has_value && result->value == 2);
+	ck_assert(result->no_confidence && !result->has_confidence_rate);
+	value = 7;
+	ck_assert(stage_pass(stage));
+	value = NAN;
+	ck_assert(stage_pass(stage));
+	ck_assert_uint_eq(stage_messages(), 3);
+	value = 8;
+	ck_assert(stage_pass(stage));
+	ck_assert_uint_eq(stage_messages(), 4);
+	stage_free(stage);
+}
+END_TEST
+
 // --- occurrences -----------------------------------------------------------------------------------------------------
 
 START_TEST(test_occurrence_stamps)
@@ -1358,6 +1415,7 @@ int main(void)
 		const char *name;
 		const TTest *test;
 	} tests[] = {
+		{"numbers", test_numbers_are_compared},
 		{"reaching", test_all_stops_at_the_first_that_is_not},
 		{"reaching", test_any_stops_at_the_first_that_is},
 		{"reaching", test_why_not_reached},
