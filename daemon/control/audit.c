@@ -2,6 +2,7 @@
 #include "daemon/control/audit.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +35,20 @@ void audit_stop(const struct peer *peer, bool all, int64_t session, const char *
 
 	log_about(LOG_LEVEL_NOTICE, &about, "%s for user %u, process %d", all ? "stops all sessions" : "stops",
 		  peer->uid, (int)peer->pid);
+}
+
+void audit_scenario(const struct peer *peer, const char *what, const char *name, uint64_t bytes)
+{
+	const struct log_about about = {
+		.message = LOG_MESSAGE_SCENARIOS,
+		.has_peer = true,
+		.uid = peer->uid,
+		.pid = peer->pid,
+		.every = true,
+	};
+
+	log_about(LOG_LEVEL_NOTICE, &about, "%s the scenario \"%s\" (%" PRIu64 " bytes), for user %u, process %d", what,
+		  name, bytes, peer->uid, (int)peer->pid);
 }
 
 const char *audit_reason_name(Condprof__EndReason reason, char out[32])

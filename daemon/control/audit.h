@@ -12,6 +12,10 @@ void audit_refused(const struct peer *peer, const char *what, const char *why);
 /// @param all every session, `session` and `scenario` say nothing
 void audit_stop(const struct peer *peer, bool all, int64_t session, const char *scenario);
 
+/// @param what "installed", "removed"
+/// @param name that the scenario is installed under
+void audit_scenario(const struct peer *peer, const char *what, const char *name, uint64_t bytes);
+
 /// A reason as JSON and the journal have it: "check-stuck".
 const char *audit_reason_name(Condprof__EndReason reason, char out[32]);
 

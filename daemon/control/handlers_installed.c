@@ -5,6 +5,7 @@
 
 #include "daemon/control/installed.h"
 
+#include "daemon/control/audit.h"
 #include "daemon/control/handlers.h"
 #include "daemon/control/sessions.h"
 #include "daemon/control/stream.h"
@@ -12,7 +13,6 @@
 #include "proto/installed.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #define SCENARIOS_A_REPLY 64U ///< well below a frame: names have 64 and 256 bytes at the most
@@ -48,19 +48,6 @@ static void answer_one(struct exchange *exchange, const struct installed_scenari
 	exchange_finish(exchange, &reply);
 }
 
-/// Who did it, for the journal. A client that is gone is nobody any more.
-static void log_change(const struct exchange *exchange, const char *what, const struct installed_scenario *scenario)
-{
-	const struct peer *peer = exchange ? connection_peer(exchange->connection) : NULL;
-
-	if (peer)
-		log_notice("%s the scenario \"%s\" (%" PRIu64 " bytes), for user %u, process %d", what, scenario->name,
-			   scenario->bytes, peer->uid, (int)peer->pid);
-	else
-		log_notice("%s the scenario \"%s\" (%" PRIu64 " bytes), for a client that is gone", what,
-			   scenario->name, scenario->bytes);
-}
-
 // --- install -------------------------------------------------------------------------------------------------------
 
 struct keeping {
@@ -88,7 +75,8 @@ static void kept(struct job *job)
 	struct exchange *exchange = keeping->upload->exchange;
 
 	if (!keeping->result)
-		log_change(exchange, keeping->replaced ? "installed anew" : "installed", &keeping->kept);
+		audit_scenario(&keeping->upload->peer, keeping->replaced ? "installed anew" : "installed",
+			       keeping->kept.name, keeping->kept.bytes);
 	if (exchange && keeping->result < 0)
 		exchange_fail(exchange, &keeping->error);
 	else if (exchange)
@@ -296,6 +284,7 @@ int handle_scenarios(struct control *control, struct exchange *exchange, const C
 struct removing {
 	struct stream stream;
 	struct control *control;
+	struct peer peer;
 	char name[INSTALLED_NAME_MAX_BYTES + 1];
 	struct installed_scenario removed;
 	int result;
@@ -315,7 +304,7 @@ static void remove_stepped(struct stream *stream)
 	struct removing *removing = (struct removing *)stream;
 
 	if (!removing->result)
-		log_change(stream->exchange, "removed", &removing->removed);
+		audit_scenario(&removing->peer, "removed", removing->name, removing->removed.bytes);
 	if (stream->exchange && removing->result < 0)
 		exchange_fail(stream->exchange, &removing->error);
 	else if (stream->exchange)
@@ -338,6 +327,7 @@ int handle_remove(struct control *control, struct exchange *exchange, const Cond
 		return out_of_memory(error);
 	removing->stream = (struct stream){.step = remove_step, .stepped = remove_stepped};
 	removing->control = control;
+	removing->peer = *connection_peer(exchange->connection);
 	strcpy(removing->name, name);
 	stream_begin(&removing->stream, control->worker, exchange);
 	return 0;

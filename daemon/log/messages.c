@@ -20,6 +20,7 @@ static const char *const ids[] = {
 	[LOG_MESSAGE_LOST] = "6e7ac2680011436eb4599920c4e0ae08",
 	[LOG_MESSAGE_REPEATED] = "624f2db503f849f3abe588818ac64bbf",
 	[LOG_MESSAGE_NOTIFY] = "89bb5f11f705492dbe9c00bfb5ff63d5",
+	[LOG_MESSAGE_SCENARIOS] = "56338d5ad4a0484cbc944c09df75f1e8",
 };
 static_assert(ARRAY_SIZE(ids) == LOG_MESSAGES, "an id a message");
 

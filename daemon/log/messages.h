@@ -20,6 +20,7 @@ enum log_message {
 	LOG_MESSAGE_LOST,           ///< lines that came faster than they could be written
 	LOG_MESSAGE_REPEATED,       ///< lines that were held back
 	LOG_MESSAGE_NOTIFY,         ///< a scenario's `notify` action
+	LOG_MESSAGE_SCENARIOS,      ///< a scenario was installed or removed, and by whom
 	LOG_MESSAGES,
 };
 
