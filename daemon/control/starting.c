@@ -180,6 +180,55 @@ static int create_folder(struct session_entry *entry, uint64_t random_seed, stru
 			    rotation->scenario_size, rotation->reserve_bytes, ret, error);
 }
 
+/// Its secrets by name, each once.
+static int name_secrets(const struct scenario *scenario, const char **names, uint32_t *actions, uint32_t *ret_count,
+			struct error *error)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < scenario->n_actions; i++) {
+		const struct action *action = &scenario->actions[i];
+		uint32_t k = 0;
+
+		if (action->kind != CONDPROF__ACTION_KIND__ACTION_TYPE || !action->text.secret)
+			continue;
+		while (k < count && strcmp(names[k], action->text.secret))
+			k++;
+		if (k < count)
+			continue;
+		if (count == SCENARIO_MAX_SECRETS) {
+			error_set(error, CONDPROF__CODE__TOO_LARGE, EMSGSIZE, "a scenario types %u secrets at the most",
+				  SCENARIO_MAX_SECRETS);
+			scenario_action_place(scenario, i, "type", error);
+			return -EMSGSIZE;
+		}
+		names[count] = action->text.secret;
+		actions[count++] = i;
+	}
+	*ret_count = count;
+	return 0;
+}
+
+static int read_secrets(const struct session_entry *entry, const struct scenario *scenario, struct secrets **ret,
+			struct error *error)
+{
+	const struct secret_source source = {
+		.credentials = secure_getenv("CREDENTIALS_DIRECTORY"),
+		.file = entry->configuration->secrets_file,
+	};
+	const char *names[SCENARIO_MAX_SECRETS];
+	uint32_t actions[SCENARIO_MAX_SECRETS], count = 0, failed;
+	int r = name_secrets(scenario, names, actions, &count, error);
+
+	// a dry run types nothing
+	if (r < 0 || !count || entry->record.dry_run)
+		return r;
+	r = secrets_read(&source, names, count, ret, &failed, error);
+	if (r < 0)
+		scenario_action_place(scenario, actions[failed], "type", error);
+	return r;
+}
+
 static int start_session(struct session_entry *entry, uint64_t random_seed, struct report_files *files,
 			 struct error *error)
 {
@@ -205,8 +254,11 @@ static int start_session(struct session_entry *entry, uint64_t random_seed, stru
 				  &params.messenger, error);
 
 	if (!r)
+		r = read_secrets(entry, scenario, &params.secrets, error);
+	if (!r)
 		r = session_start(&params, &entry->made.session, error);
 	if (r < 0) {
+		secrets_free(params.secrets);
 		messenger_free(params.messenger);
 		scenario_free(scenario);
 	}

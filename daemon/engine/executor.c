@@ -247,11 +247,19 @@ static const char *format_text(struct processor *processor, const struct action 
 static void do_type(struct processor *processor, const struct action *action)
 {
 	struct input *input = processor->p.input;
+	const char *text;
 
 	if (processor->p.dry_run)
 		return;
+	// a secret goes to the input from where it is kept, and nowhere else
+	text = action->text.secret ? secrets_value(processor->p.secrets, action->text.secret)
+				   : format_text(processor, action);
+	if (!text) {
+		occurrence_action_skipped(processor->occurrence);
+		return;
+	}
 	processor_set_waiting(processor, true); // a long text takes its time between strokes, which a stop ends
-	input_done(processor, input->ops->type(input, format_text(processor, action)));
+	input_done(processor, input->ops->type(input, text));
 	processor_set_waiting(processor, false);
 }
 

@@ -22,6 +22,7 @@
 #include "daemon/input/input.h"
 #include "daemon/report/recorder.h"
 #include "daemon/screen/screen.h"
+#include "daemon/secret/secret.h"
 #include "proto/limits.h"
 
 /// All but period, limits and switches must outlive the processor.
@@ -32,6 +33,7 @@ struct processor_params {
 	struct screen *screen;
 	struct input *input;
 	struct ending *ending;
+	const struct secrets *secrets;       ///< what scenario types by name; NULL: none
 	struct messenger *messenger;         ///< NULL: signals and notifications go nowhere
 	struct timing *timing;               ///< NULL: nothing is measured
 	struct recorder *recorder;           ///< NULL: no occurrences

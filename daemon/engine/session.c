@@ -174,6 +174,7 @@ static int make_processor(struct session *session, struct error *error)
 		.input = session->input,
 		.ending = &session->ending,
 		.recorder_gate = &session->recorder_gate,
+		.secrets = session->p.secrets,
 		.messenger = session->p.messenger,
 		.suspend = suspend_clock_boottime,
 		.session_id = session->p.id,
@@ -355,6 +356,7 @@ static void leave_messenger(struct session *session)
 static void close_ends(struct session *session)
 {
 	leave_messenger(session);
+	session->p.secrets = secrets_free(session->p.secrets);
 	session->input = input_close(session->input);
 	session->screen = screen_close(session->screen);
 }
@@ -498,6 +500,7 @@ int session_start(const struct session_params *params, struct session **ret, str
 	if (r < 0) {
 		session->scenario = NULL;
 		session->p.messenger = NULL;
+		session->p.secrets = NULL;
 		destroy(session);
 		return error_set(error, CONDPROF__CODE__INTERNAL, -r, "no thread for the session: %s", strerror(-r));
 	}

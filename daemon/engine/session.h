@@ -9,6 +9,7 @@
 #include "daemon/input/input.h"
 #include "daemon/report/recorder.h"
 #include "daemon/scenario/scenario.h"
+#include "daemon/secret/secret.h"
 
 struct session;
 
@@ -29,13 +30,14 @@ struct session_params {
 	const char *screen_uri, *input_uri;        ///< copied
 	const struct screen_config *screen_config; ///< lives as long as the session
 	bool dry_run;
-	int64_t max_passes;         ///< 0: no end
-	int64_t max_duration_ns;    ///< 0: no end
-	int64_t period_ns;          ///< of the limiter, the scenario's or the command line's; 0: unlimited
-	uint64_t random_seed;       ///< for `randomize`
-	struct writer *writer;      ///< NULL: no report
+	int64_t max_passes;          ///< 0: no end
+	int64_t max_duration_ns;     ///< 0: no end
+	int64_t period_ns;           ///< of the limiter, the scenario's or the command line's; 0: unlimited
+	uint64_t random_seed;        ///< for `randomize`
+	struct writer *writer;       ///< NULL: no report
+	struct secrets *secrets;     ///< handed over on success; NULL: the scenario types none
 	struct messenger *messenger; ///< handed over on success; NULL: the scenario needs none
-	struct report_files *files; ///< of the store, handed over on success; NULL: no report
+	struct report_files *files;  ///< of the store, handed over on success; NULL: no report
 	void (*notify)(void *context, struct session *session, enum session_event event); ///< on the session's thread
 	void *context;
 };
@@ -57,8 +59,8 @@ void session_stuck_text(struct session *session, int64_t since_ns, char *out, si
 /// Ends it as failed with the reason check-stuck; like session_stop() otherwise.
 void session_stop_stuck(struct session *session, const char *text);
 /// Closes it in place of its thread, which hangs: releases and closes the input, closes the report with what there is
-/// (waits for the disk), notifies ENDED on the caller's thread. Its thread may end whenever it likes, with the memory and
-/// the screen it holds; it does nothing any more that can be seen.
+/// (waits for the disk), notifies ENDED on the caller's thread. Its thread may end whenever it likes, with the memory
+/// and the screen it holds; it does nothing any more that can be seen.
 /// @return 0; -EALREADY: it ends by itself; -EBUSY: it hangs in a call of its input, which stays as it is
 int session_abandon(struct session *session);
 

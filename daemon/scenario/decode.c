@@ -17,22 +17,6 @@
 
 #define DEFAULT_PERIOD_NS (100 * NSEC_PER_MSEC)
 
-/// What the model has but sessions can't do yet. NULL: it can be done. @param ret_field the key it is about
-static const char *not_built(const struct action *action, const char **ret_field)
-{
-	*ret_field = "type";
-	return action->kind == CONDPROF__ACTION_KIND__ACTION_TYPE && action->text.secret ? "secrets are" : NULL;
-}
-
-static void check_built(struct decoder *decoder, const struct action *action)
-{
-	const char *field = NULL, *what = not_built(action, &field);
-
-	if (what)
-		problem_with_code(decoder, CONDPROF__CODE__UNSUPPORTED, field,
-				  "%s not built yet in this version of condprofd", what);
-}
-
 int scenario_unpack(const uint8_t *data, size_t size, Condprof__Scenario **ret)
 {
 	struct capped_allocator capped;
@@ -309,7 +293,6 @@ static void decode_event_actions(struct decoder *decoder, uint32_t index)
 
 		at_action(decoder, index, i);
 		decode_action(decoder, message->actions[i], event, action);
-		check_built(decoder, action);
 	}
 }
 

@@ -164,7 +164,7 @@ struct scenario {
 /// A list of what is wrong, for one reply.
 struct scenario_problems {
 	size_t count;           ///< found in all; only the first SCENARIO_MAX_PROBLEMS are kept
-	struct error items[20]; ///< code BAD_SCENARIO; UNSUPPORTED: right, but not built yet; TOO_LARGE: over a limit
+	struct error items[20]; ///< code BAD_SCENARIO; TOO_LARGE: over a limit
 };
 
 /// Decodes and checks `size` bytes of a Scenario message: the whole of the semantic checks, for clients of any kind.

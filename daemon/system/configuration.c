@@ -146,6 +146,14 @@ static void set_xauthority(struct reading *reading, const char *value)
 		set_string(reading, &reading->configuration->xauthority, value);
 }
 
+static void set_secrets_file(struct reading *reading, const char *value)
+{
+	if (value[0] != '/')
+		mistake(reading, "'%s' is not an absolute path", value);
+	else
+		set_string(reading, &reading->configuration->secrets_file, value);
+}
+
 static void set_log_level(struct reading *reading, const char *value)
 {
 	char wrong[40];
@@ -243,12 +251,12 @@ static void set_rotate(struct reading *reading, const char *value)
 
 /// Rows and names stand in one order, so that the names can be handed out as they are.
 static void (*const setters[])(struct reading *reading, const char *value) = {
-	set_control_group, set_observe_group, set_frame_folders,    set_xauthority,         set_log_level,
-	set_rotate,        set_max_reports,   set_max_report_bytes, set_max_messages_bytes,
+	set_control_group, set_observe_group, set_frame_folders, set_xauthority,       set_secrets_file,
+	set_log_level,     set_rotate,        set_max_reports,   set_max_report_bytes, set_max_messages_bytes,
 };
 static const char *const keys[] = {
-	"control-group", "observe-group", "frame-folders",    "xauthority",         "log-level",
-	"rotate",        "max-reports",   "max-report-bytes", "max-messages-bytes",
+	"control-group", "observe-group", "frame-folders", "xauthority",       "secrets-file",
+	"log-level",     "rotate",        "max-reports",   "max-report-bytes", "max-messages-bytes",
 };
 static_assert(ARRAY_SIZE(setters) == ARRAY_SIZE(keys), "a setter a key");
 static_assert(ARRAY_SIZE(keys) <= 32, "reading.seen has a bit a key");
@@ -471,6 +479,7 @@ struct configuration *configuration_unref(struct configuration *configuration)
 	free(configuration->observe_group);
 	free_strings(configuration->frame_folders);
 	free(configuration->xauthority);
+	free(configuration->secrets_file);
 	free(configuration);
 	return NULL;
 }

@@ -15,6 +15,7 @@ struct configuration {
 	gid_t control_gid, observe_gid;      ///< only with a name
 	char **frame_folders;                ///< NULL-terminated absolute paths; NULL: anywhere
 	char *xauthority;                    ///< NULL: the environment's
+	char *secrets_file;                  ///< NULL: none
 	struct log_levels log_levels;
 	uint64_t max_reports;        ///< kept by retention
 	uint64_t max_report_bytes;   ///< of all reports together

@@ -14,11 +14,12 @@ daemon/detect: proto daemon/picture
 daemon/screen: proto daemon/log daemon/picture
 daemon/input: proto daemon/log daemon/picture daemon/screen
 daemon/report: proto daemon/log
-daemon/engine: proto daemon/log daemon/picture daemon/scenario daemon/detect daemon/screen daemon/input daemon/report
+daemon/secret: proto
+daemon/engine: proto daemon/log daemon/picture daemon/scenario daemon/detect daemon/screen daemon/input daemon/report daemon/secret
 daemon/system: proto daemon/log
 daemon/bus: proto daemon/log
-daemon/control: proto daemon/log daemon/picture daemon/scenario daemon/detect daemon/screen daemon/input daemon/report daemon/engine daemon/system daemon/bus
-daemon: proto daemon/log daemon/screen daemon/input daemon/report daemon/system daemon/control
+daemon/control: proto daemon/log daemon/picture daemon/scenario daemon/detect daemon/screen daemon/input daemon/report daemon/secret daemon/engine daemon/system daemon/bus
+daemon: proto daemon/log daemon/detect daemon/screen daemon/input daemon/report daemon/system daemon/control
 client/scenario: proto daemon/picture
 client/report: proto
 client/render: proto

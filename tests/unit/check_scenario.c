@@ -727,26 +727,6 @@ END_TEST
 CHANGE(with_text, f.spot = condition("spot", CONDPROF__CONDITION__KIND_TEXT, &f.text))
 CHANGE(with_number, f.spot = condition("spot", CONDPROF__CONDITION__KIND_NUMBER, &f.number))
 
-static const struct {
-	void (*change)(void);
-	const char *place;
-} unbuilt[] = {
-	{with_secret, "screen-events[0].actions[4].type"},
-};
-
-START_TEST(not_built_yet)
-{
-	struct scenario *scenario = NULL;
-
-	unbuilt[_i].change();
-	broken(decode_message(&f.scenario, &scenario));
-	ck_assert_uint_eq(problems.count, 1);
-	ck_assert_str_eq(problems.items[0].place, unbuilt[_i].place);
-	ck_assert_int_eq(problems.items[0].code, CONDPROF__CODE__UNSUPPORTED);
-	ck_assert_ptr_nonnull(strstr(problems.items[0].message, "not built yet"));
-}
-END_TEST
-
 CHANGE(text_without_text, with_text(); f.text.text = NULL)
 CHANGE(text_of_blanks, with_text(); f.text.text = TEXT("  "))
 CHANGE(text_of_two_lines, with_text(); f.text.text = TEXT("a\nb"))
@@ -805,9 +785,10 @@ START_TEST(what_is_fine)
 }
 END_TEST
 
-START_TEST(buses_are_fine)
+START_TEST(buses_and_secrets_are_fine)
 {
 	with_signal();
+	with_secret();
 	f.reset_broadcast.has_bus = true;
 	f.reset_broadcast.bus = CONDPROF__BUS__BUS_SESSION;
 	f.reset_broadcast.broadcast = TEXT("org.example.Kiosk.Reset");
@@ -817,6 +798,7 @@ START_TEST(buses_are_fine)
 	ck_assert_int_eq(scenario->broadcasts[0].bus, CONDPROF__BUS__BUS_SESSION);
 	ck_assert_int_eq(scenario->actions[2].signal.bus, CONDPROF__BUS__BUS_SYSTEM); // none would send nothing
 	ck_assert_str_eq(scenario->actions[2].signal.path, "/org/example");
+	ck_assert_str_eq(scenario->actions[4].text.secret, "pin");
 	scenario_free(scenario);
 }
 END_TEST
@@ -1112,10 +1094,9 @@ int main(void)
 	tcase_add_test(tests, conditions);
 	tcase_add_test(tests, actions);
 	tcase_add_loop_test(tests, refusals, 0, (int)ARRAY_SIZE(refused));
-	tcase_add_loop_test(tests, not_built_yet, 0, (int)ARRAY_SIZE(unbuilt));
 	tcase_add_loop_test(tests, mistakes_in_what_is_read, 0, (int)ARRAY_SIZE(wrong_to_read));
 	tcase_add_test(tests, what_is_fine);
-	tcase_add_test(tests, buses_are_fine);
+	tcase_add_test(tests, buses_and_secrets_are_fine);
 	tcase_add_test(tests, places);
 	tcase_add_test(tests, broadcasts_are_listed_once);
 	tcase_add_test(tests, ids_are_filled_in);
