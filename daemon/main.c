@@ -35,13 +35,14 @@ static void print_help(void)
 	       "                        $XDG_RUNTIME_DIR/condprof/control.sock; CONDPROF_SOCKET overrides]\n"
 	       "      --state-dir DIR   keep reports here [/var/lib/condprof for root, else\n"
 	       "                        $XDG_STATE_HOME/condprof]\n"
-	       "      --config FILE     read this file, which must exist [%s]\n"
+	       "      --config FILE     read this file, which must exist [%s for root, else\n"
+	       "                        $XDG_CONFIG_HOME/condprof/condprofd.conf]\n"
 	       "      --check-config    check the configuration and exit\n"
 	       "      --version         print the version and what was built, and exit\n"
 	       "      --help            print this and exit\n"
 	       "\n"
 	       "It stays in the foreground and logs to standard error or the journal. See condprofd(8).\n",
-	       path_default_configuration());
+	       path_system_configuration());
 }
 
 static void print_names(const char *title, const char *const *names)
@@ -188,6 +189,8 @@ int main(int argc, char **argv)
 {
 	struct options options = {0};
 	struct configuration *configuration;
+	char standard[PATH_MAX];
+	struct error error;
 	const char *path;
 	int status;
 
@@ -196,7 +199,11 @@ int main(int argc, char **argv)
 	status = parse_options(argc, argv, &options);
 	if (status >= 0)
 		return status;
-	path = options.config ? options.config : path_default_configuration();
+	if (path_default_configuration(standard, sizeof(standard), &error) < 0) {
+		fprintf(stderr, "condprofd: %s\n", error.message);
+		return EXIT_FAILURE;
+	}
+	path = options.config ? options.config : standard;
 	if (load_configuration(&options, path, &configuration) < 0)
 		return EXIT_FAILURE;
 	if (options.check_config) {

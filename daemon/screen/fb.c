@@ -42,14 +42,18 @@ struct fb_screen {
 
 static int open_device(const char *path)
 {
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	// Looked at before it is opened, which does something already with a tape, or a hardware watchdog.
+	CLEANUP_CLOSE int found = open(path, O_PATH | O_CLOEXEC);
 	struct stat status;
+	char link[64];
 
-	if (fd < 0 || fstat(fd, &status) < 0)
+	if (found < 0 || fstat(found, &status) < 0)
 		return -errno;
 	if (!S_ISCHR(status.st_mode) || major(status.st_rdev) != FB_MAJOR)
 		return -ENODEV;
-	return take_fd(&fd);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
+	CLEANUP_CLOSE int fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return fd < 0 ? -errno : take_fd(&fd);
 }
 
 static int describe_device(int fd, struct fb_fix_screeninfo *ret_fixed, struct fb_var_screeninfo *ret_variable)

@@ -205,19 +205,34 @@ static int read_first_size(struct folder *folder, struct error *error)
 	return r < 0 ? fail_file(error, -r, folder, folder->names[0], why.message) : 0;
 }
 
+static int not_allowed(const char *path, struct error *error)
+{
+	return error_set(error, CONDPROF__CODE__DENIED, EPERM,
+			 "replay: %.400s is in none of the folders that the configuration key frame-folders names",
+			 path);
+}
+
+// As it is written. Whether a folder elsewhere is there, or readable, is nobody's business who may not name it.
+static bool is_written_below(const char *path, const char *const *allowed)
+{
+	for (; *allowed; allowed++)
+		if (is_below(path, *allowed) && !strstr(path, "/.."))
+			return true;
+	return false;
+}
+
 static int open_checked(const char *path, const char *const *allowed, struct folder *folder, struct error *error)
 {
 	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder->fd < 0 && allowed && !is_written_below(path, allowed))
+		return not_allowed(path, error);
 	if (folder->fd < 0 && errno == EACCES)
 		return fail(error, EACCES, path, "the daemon's user may not read this folder");
 	if (folder->fd < 0)
 		return fail(error, errno, path, strerror(errno));
 	folder->restricted = allowed != NULL;
 	if (allowed && !is_allowed(folder->fd, allowed))
-		return error_set(
-			error, CONDPROF__CODE__DENIED, EPERM,
-			"replay: %.400s is in none of the folders that the configuration key frame-folders names",
-			path);
+		return not_allowed(path, error);
 	int r = list_names(folder, error);
 	return r < 0 ? r : read_first_size(folder, error);
 }

@@ -7,6 +7,7 @@
 
 #include "proto/errors.h"
 #include "proto/limits.h"
+#include "proto/utf8.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -37,6 +38,7 @@ static void mistake(struct reading *reading, const char *format, ...) PRINTF_LIK
 
 static void mistake(struct reading *reading, const char *format, ...)
 {
+	char what[512];
 	va_list arguments;
 
 	if (++reading->n_mistakes > MISTAKES_MAX)
@@ -46,9 +48,10 @@ static void mistake(struct reading *reading, const char *format, ...)
 	else
 		fprintf(reading->mistakes, "%s: ", reading->file);
 	va_start(arguments, format);
-	vfprintf(reading->mistakes, format, arguments);
+	vsnprintf(what, sizeof(what), format, arguments);
 	va_end(arguments);
-	fputc('\n', reading->mistakes);
+	utf8_make_printable(what); // it quotes the file, and goes to a terminal
+	fprintf(reading->mistakes, "%s\n", what);
 }
 
 static void set_string(struct reading *reading, char **place, const char *value)
@@ -433,36 +436,68 @@ static void read_environment(struct reading *reading)
 		set_log_level(reading, value);
 }
 
+static int begin_reading(struct reading *reading, char **text, size_t *size)
+{
+	int r;
+
+	reading->mistakes = open_memstream(text, size);
+	if (!reading->mistakes)
+		return -ENOMEM;
+	r = configuration_new(&reading->configuration);
+	if (r < 0)
+		fclose(reading->mistakes);
+	return r;
+}
+
+/// @param text of the mistakes, taken over
+static int finish_reading(struct reading *reading, char **text, struct configuration **ret, char **ret_mistakes)
+{
+	int r = 0;
+
+	if (reading->n_mistakes > MISTAKES_MAX)
+		fprintf(reading->mistakes, "and %u more\n", reading->n_mistakes - MISTAKES_MAX);
+	if (fclose(reading->mistakes))
+		r = -ENOMEM;
+	if (!r && reading->n_mistakes) {
+		*ret_mistakes = TAKE_POINTER(*text);
+		r = -EINVAL;
+	}
+	if (r < 0) {
+		configuration_unref(reading->configuration);
+		return r;
+	}
+	*ret = reading->configuration;
+	return 0;
+}
+
 int configuration_load(const char *path, bool must_exist, struct configuration **ret, char **ret_mistakes)
 {
 	struct reading reading = {0};
 	CLEANUP_FREE char *text = NULL;
 	size_t size;
-	int r;
+	int r = begin_reading(&reading, &text, &size);
 
-	reading.mistakes = open_memstream(&text, &size);
-	if (!reading.mistakes)
-		return -ENOMEM;
-	r = configuration_new(&reading.configuration);
-	if (!r) {
-		read_one(&reading, path, must_exist);
-		read_drop_ins(&reading, path);
-		read_environment(&reading);
-	}
-	if (reading.n_mistakes > MISTAKES_MAX)
-		fprintf(reading.mistakes, "and %u more\n", reading.n_mistakes - MISTAKES_MAX);
-	if (fclose(reading.mistakes))
-		r = -ENOMEM;
-	if (!r && reading.n_mistakes) {
-		*ret_mistakes = TAKE_POINTER(text);
-		r = -EINVAL;
-	}
-	if (r < 0) {
-		configuration_unref(reading.configuration);
+	if (r < 0)
 		return r;
-	}
-	*ret = reading.configuration;
-	return 0;
+	read_one(&reading, path, must_exist);
+	read_drop_ins(&reading, path);
+	read_environment(&reading);
+	return finish_reading(&reading, &text, ret, ret_mistakes);
+}
+
+int configuration_parse(const char *name, const char *data, size_t data_size, struct configuration **ret,
+			char **ret_mistakes)
+{
+	struct reading reading = {.file = name};
+	CLEANUP_FREE char *text = NULL, *copy = malloc(data_size + 1);
+	size_t size;
+	int r = copy ? begin_reading(&reading, &text, &size) : -ENOMEM;
+	if (r < 0)
+		return r;
+	memcpy(copy, data, data_size);
+	copy[data_size] = 0;
+	read_text(&reading, copy, data_size);
+	return finish_reading(&reading, &text, ret, ret_mistakes);
 }
 
 struct configuration *configuration_ref(struct configuration *configuration)

@@ -32,6 +32,11 @@ int configuration_new(struct configuration **ret);
 /// @return 0, -EINVAL (mistakes), -ENOMEM
 int configuration_load(const char *path, bool must_exist, struct configuration **ret, char **ret_mistakes);
 
+/// The same for one file's text, without drop-ins and environment.
+/// @param name in front of what is wrong
+int configuration_parse(const char *name, const char *data, size_t data_size, struct configuration **ret,
+			char **ret_mistakes);
+
 struct configuration *configuration_ref(struct configuration *configuration);
 struct configuration *configuration_unref(struct configuration *configuration);
 

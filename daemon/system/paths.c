@@ -54,9 +54,22 @@ int path_default_state(char *out, size_t size, struct error *error)
 		"neither XDG_STATE_HOME nor HOME is set, so there is no default state folder; use --state-dir DIR");
 }
 
-const char *path_default_configuration(void)
+const char *path_system_configuration(void)
 {
 	return SYSCONFDIR "/condprof/condprofd.conf";
+}
+
+int path_default_configuration(char *out, size_t size, struct error *error)
+{
+	const char *config = absolute_environment("XDG_CONFIG_HOME"), *home = absolute_environment("HOME");
+
+	if (!geteuid())
+		return put(out, size, error, path_system_configuration(), "");
+	if (config)
+		return put(out, size, error, config, "/condprof/condprofd.conf");
+	if (home)
+		return put(out, size, error, home, "/.config/condprof/condprofd.conf");
+	return put(out, size, error, "/dev/null", "");
 }
 
 int path_make_parents(const char *path, unsigned mode, struct error *error)

@@ -229,13 +229,21 @@ def test_default_paths_of_a_user():
             os.chown(home, 1234, 1234)
         runtime, state = home / 'condprof', home / 'state' / 'condprof'
         with Daemon(prefix=prefix, leave_out=('state-dir', 'config', 'socket'), socket_path=runtime / 'control.sock',
-                    environment={'XDG_RUNTIME_DIR': str(home), 'XDG_STATE_HOME': str(home / 'state')}) as daemon:
+                    environment={'XDG_RUNTIME_DIR': str(home), 'XDG_STATE_HOME': str(home / 'state'),
+                                 'XDG_CONFIG_HOME': str(home / 'config')}) as daemon:
             with daemon.client() as client:
                 equal(client.status(), [])
             equal((runtime.stat().st_mode & 0o777, state.stat().st_mode & 0o777), (0o700, 0o700))
         with Daemon(prefix=prefix, leave_out=('socket',), state=home / 'other', socket_path=home / 'named',
                     environment={'CONDPROF_SOCKET': str(home / 'named')}) as daemon, daemon.client() as client:
             equal(client.status(), [])
+        # Its configuration is its own, not the system's.
+        (home / 'conf' / 'condprof').mkdir(parents=True)
+        (home / 'conf' / 'condprof' / 'condprofd.conf').write_text('nonsense = 1\n')
+        result = run_program(*prefix, CONDPROFD, '--check-config', environment={'XDG_CONFIG_HOME': str(home / 'conf')})
+        if os.geteuid() != 0 or prefix:
+            contains(result.fails(1).err, 'conf/condprof/condprofd.conf:1: ', 'nonsense')
+        run_program(*prefix, CONDPROFD, '--check-config', environment={'XDG_CONFIG_HOME': str(home / 'none')}).ok()
         for name, wanted in (('socket', 'XDG_RUNTIME_DIR'), ('state-dir', 'XDG_STATE_HOME')):
             words = prefix + [CONDPROFD] + (['--state-dir', home / 'third'] if name == 'socket' else ['--socket', home / 'x'])
             if prefix:
