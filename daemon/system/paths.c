@@ -10,6 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#ifndef SYSCONFDIR // the makefile knows it; tools that look at this file alone do not
+#define SYSCONFDIR "/etc"
+#endif
+
 static const char *absolute_environment(const char *name)
 {
 	const char *value = getenv(name);
