@@ -177,5 +177,36 @@ def test_no_session_is_started_on_a_full_disk():
         check_whole(client.report(session, messages=True), ended)
 
 
+def test_a_rotation_without_room():
+    """It fails, and everything is as before; once there is room, the next one succeeds."""
+    with small_daemon(2 * MIB) as daemon, daemon.client() as client:
+        session = client.start(busy_scenario(daemon, 100))
+        until(lambda: state(client, session).passes > 10, 'some passes')
+        fill(daemon.disk / 'ballast')
+        for _ in range(2):
+            try:
+                client.call(rotate=control.RotateRequest())
+                raise AssertionError('rotated')
+            except Refused as refused:
+                assert refused.code == control.IO, refused
+                contains(str(refused), 'full', f'Session {session} goes on')
+        before = state(client, session)
+        assert (before.id, before.state) == (session, report.RUNNING), before
+        until(lambda: state(client, session).passes > before.passes + 10, 'more passes')
+        assert [kept.id for kept in client.list()] == [session]
+        assert [path.name for path in (daemon.disk / 'reports').iterdir()] == [str(session)]
+        (daemon.disk / 'ballast').unlink()
+        rotated = client.call(rotate=control.RotateRequest()).rotated
+        assert rotated.closed.id == session and rotated.session > session, rotated
+        check_whole(client.report(session, messages=True), rotated.closed)
+        # and once more while there is none: closing needs no room
+        fill(daemon.disk / 'ballast')
+        ended = client.stop()[0]
+        assert not ended.report_error, ended
+        kept = client.report(ended.id, messages=True)
+        check_whole(kept, ended)
+        assert kept.overview.continues_session == session, kept.overview
+
+
 if __name__ == '__main__':
     run(globals())
