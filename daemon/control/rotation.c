@@ -135,7 +135,11 @@ static void on_timer(void *context, unsigned ready)
 	(void)ready;
 	if (read(rotation->timer_fd, &count, sizeof(count)) < 0 || entry->state != RUNNING || entry->stop_reason)
 		return;
-	if (rotation->state == ROTATION_IDLE && begin(entry, true, &error) < 0) {
+	if (rotation->state != ROTATION_IDLE) {
+		rotation->automatic = true; // one by request is under way and serves as well
+		return;
+	}
+	if (begin(entry, true, &error) < 0) {
 		log_line(LOG_LEVEL_WARNING, entry->record.id, "its report could not be rotated: %s", error.message);
 		set_timer(entry, boottime_ns() + RETRY_NS);
 	}
