@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/detect/reduce.h"
+#include "daemon/detect/spectrum.h"
 #include "proto/limits.h"
 
 int detect_frame_new(struct detect_frame **ret)
@@ -52,6 +53,9 @@ void detect_ratio(int width, int height, int quality, int *ret_num, int *ret_den
 	*ret_den = longer / a;
 }
 
+/// Bytes of the largest vectors: their loads and stores are slower across its multiples.
+#define VECTOR 64
+
 // Hands out one block piece by piece. Without a block it only counts.
 struct purse {
 	uint8_t *memory;
@@ -62,7 +66,7 @@ static void *take(struct purse *purse, size_t count, size_t size)
 {
 	void *piece = purse->memory ? purse->memory + purse->used : NULL;
 
-	purse->used += (count * size + KERNEL_PADDING + 63) / 64 * 64;
+	purse->used += (count * size + KERNEL_PADDING + VECTOR - 1) / VECTOR * VECTOR;
 	return piece;
 }
 
@@ -73,6 +77,20 @@ static void take_columns(struct column_sums *columns, struct purse *purse, size_
 	columns->rests = take(purse, count, sizeof(int64_t));
 	for (int i = 0; i < 3; i++)
 		columns->prefix[i] = take(purse, count, sizeof(int64_t));
+}
+
+static void take_planes(struct spectrum_scratch *scratch, struct purse *purse)
+{
+	const size_t size = (size_t)SPECTRUM_SIDE * SPECTRUM_ROW;
+
+	for (int i = 0; i < 2; i++) {
+		scratch->plane[i] = take(purse, size, sizeof(float));
+		scratch->products[i] = take(purse, size, sizeof(float));
+		scratch->patterns[0][i] = take(purse, size, sizeof(float));
+		scratch->patterns[1][i] = take(purse, size, sizeof(float));
+	}
+	scratch->norms = take(purse, size, sizeof(float));
+	scratch->turns = take(purse, SPECTRUM_TURNS_ALL, sizeof(float));
 }
 
 static void take_scratch(struct detect_frame *frame, struct purse *purse)
@@ -93,7 +111,8 @@ static void take_scratch(struct detect_frame *frame, struct purse *purse)
 	for (int i = 0; i < 2; i++)
 		scratch->rows[i] = take(purse, columns, sizeof(uint16_t));
 	scratch->map_words = (int)(columns / SCAN_BLOCK) + (1 << BOX_SHIFT_MAX);
-	scratch->map = take(purse, (size_t)scratch->map_words << BOX_SHIFT_MAX, sizeof(*scratch->map));
+	scratch->map = take(purse, (size_t)scratch->map_words * MAP_ROWS, sizeof(*scratch->map));
+	take_planes(&scratch->spectrum, purse);
 	scratch->list = take(purse, SEARCH_LIST_MAX, sizeof(*scratch->list));
 }
 
@@ -152,11 +171,13 @@ static int reserve(struct detect_frame *frame, int width, int height, int qualit
 	frame->height = reduce_side(height, frame->num, frame->den);
 	take_all(frame, &purse);
 	// Zeroed pages cost nothing until they are written to: what no condition needs is never there.
-	frame->memory = calloc(1, purse.used);
+	frame->memory = calloc(1, purse.used + VECTOR);
 	if (!frame->memory)
 		return -ENOMEM;
 	purse = (struct purse){.memory = frame->memory};
+	purse.memory += (VECTOR - (uintptr_t)frame->memory % VECTOR) % VECTOR;
 	take_all(frame, &purse);
+	spectrum_turns(frame->scratch.spectrum.turns);
 	if (frame->reduced)
 		prepare_reduction(frame);
 	return 0;

@@ -11,6 +11,9 @@
 /// The largest boxes are 1 << BOX_SHIFT_MAX px wide.
 #define BOX_SHIFT_MAX 4
 
+/// Rows of positions looked at together at most.
+#define MAP_ROWS (2 * SPECTRUM_SIDE)
+
 /// How many candidates a search keeps at once when colours decide among them.
 #define SEARCH_LIST_MAX 4096
 
@@ -38,16 +41,25 @@ struct tile_history {
 	uint64_t compared_in, changed_in;
 };
 
+/// For spectrum.h: planes of SPECTRUM_SIDE rows, [0] real, [1] imaginary parts.
+struct spectrum_scratch {
+	float *turns;
+	float *plane[2], *products[2], *patterns[2][2];
+	float *norms;
+	double length[4]; ///< of the patterns
+};
+
 /// What a search writes to.
 struct frame_scratch {
 	struct column_sums all, some; ///< of a whole row of boxes; of SCAN_BLOCK places
 	float *norm[4], *rest[4];     ///< a place each
 	uint64_t *bits[4];            ///< survivors, a bit a place, one array after the other
 	size_t bits_size;             ///< bytes of one of them
-	uint64_t *map;                ///< positions in question: rows of map_words, a bit each
+	uint64_t *map;                ///< positions in question: MAP_ROWS of map_words, a bit each
 	int map_words;
 	uint16_t *rows[2];      ///< of sums
 	struct candidate *list; ///< SEARCH_LIST_MAX
+	struct spectrum_scratch spectrum;
 };
 
 struct detect_frame {

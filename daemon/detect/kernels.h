@@ -16,6 +16,12 @@
 /// Positions in a row are looked at in blocks of so many: arrays per position are written up to a multiple of it.
 #define SCAN_BLOCK 64
 
+/// Rows and columns of a plane to be transformed; floats of a row in memory; floats of a turn.
+#define SPECTRUM_SIDE 256
+#define SPECTRUM_ROW (SPECTRUM_SIDE + 16)
+#define SPECTRUM_TURNS 6
+#define SPECTRUM_TURNS_ALL ((64 + 16 + 4) * SPECTRUM_TURNS)
+
 /// Patterns looked for at once.
 #define SCAN_PATTERNS 4
 
@@ -69,12 +75,27 @@ struct kernels {
 	void (*add_boxes)(const uint8_t *means, const uint16_t *sums, int shift, int count, int sign,
 			  const struct column_sums *columns);
 	/// Of windows of width x rows boxes at `count` places: the root of the sum of squared differences from the mean
-	/// (or a little less), and the root of the sum of rests.
+	/// (or a little less), and the root of the sum of rests (NULL: not wanted), as floats of all that went before.
 	void (*norms)(const struct column_sums *columns, int width, int rows, int count, float *ret_norm,
 		      float *ret_rest);
 	/// Adds weight times bytes to sums, which must fit.
 	void (*weigh)(const uint8_t *bytes, uint32_t weight, uint32_t *sums, int count);
 	void (*weigh_small)(const uint8_t *bytes, uint16_t weight, uint16_t *sums, int count);
+	/// The Fourier transform of a plane of complex numbers, SPECTRUM_SIDE rows of SPECTRUM_ROW floats, in place;
+	/// its frequencies stand in an order of their own. And back, times SPECTRUM_SIDE squared. @param turns as by
+	/// spectrum_turns()
+	void (*to_spectrum)(float *re, float *im, const float *turns);
+	void (*from_spectrum)(float *re, float *im, const float *turns);
+	/// a times the conjugate of b, planes as above ([0] re, [1] im). @return the sum of the results' squares
+	double (*multiply_conjugate)(const float *const a[2], const float *const b[2], float *const ret[2]);
+	/// v - offset of `count` values, in at most SPECTRUM_SIDE floats. @return the sum of their squares
+	double (*floats_of_bytes)(const uint8_t *bytes, int offset, float *ret, int count);
+	double (*floats_of_sums)(const uint16_t *sums, int offset, float *ret, int count);
+	/// A bit a place where  product * unit + slack > norm * scale  and the norm is not 0. @return whether any
+	bool (*exceeding)(const float *products, float unit, float slack, const float *norms, float scale, int count,
+			  uint64_t *ret_bits);
+	/// What one transform costs, in steps of scan: a vector of products with one weight quad.
+	double transform_cost;
 	/// Sums of 2x2 bytes: ret[i] of bytes 2i and 2i + 1 of both rows.
 	void (*halve_bytes)(const uint8_t *upper, const uint8_t *lower, uint16_t *ret_sums, int count);
 	/// The same of sums; results below 65536.

@@ -5,9 +5,12 @@
 //   bits NAME, SET          of the resulting set
 #include <immintrin.h>
 
-#include "daemon/detect/kernels_generic.h"
-
 #define INLINE TARGET __attribute__((always_inline)) static inline
+
+#include "daemon/detect/kernels_generic.h"
+#define SPECTRUM_LANES 8
+#define SPECTRUM_ABOVE(a, b) (unsigned)_mm256_movemask_ps(_mm256_cmp_ps((__m256)(a), (__m256)(b), _CMP_GT_OQ))
+#include "daemon/detect/kernels_spectrum.h"
 
 // 8 pixels: 3735 B + 9798 R and 19235 G + 16384 are one multiply-add each.
 INLINE __m256i gray8(const uint8_t *bgra)
@@ -310,15 +313,30 @@ TARGET static void add_boxes(const uint8_t *means, const uint16_t *sums, int shi
 		add_boxes_signed(means, NULL, shift, count, sign > 0, columns);
 }
 
-INLINE void add_up(const int64_t *columns, int count, int64_t *ret_prefix)
+INLINE void add_up_rests(const int64_t *rests, int count, int64_t *ret_prefix)
 {
 	int64_t sum = 0;
 
 	for (int i = 0; i < count; i++) {
 		ret_prefix[i] = sum;
-		sum += columns[i];
+		sum += rests[i];
 	}
 	ret_prefix[count] = sum;
+}
+
+// Two at once: an addition waits for the one before.
+INLINE void add_up(const int64_t *one, const int64_t *other, int count, int64_t *ret_one, int64_t *ret_other)
+{
+	int64_t sum = 0, other_sum = 0;
+
+	for (int i = 0; i < count; i++) {
+		ret_one[i] = sum;
+		ret_other[i] = other_sum;
+		sum += one[i];
+		other_sum += other[i];
+	}
+	ret_one[count] = sum;
+	ret_other[count] = other_sum;
 }
 
 // Integers from 0 to 2^52 as doubles, by way of the mantissa.
@@ -334,20 +352,22 @@ INLINE __m256d windows(const int64_t *prefix, int width)
 TARGET static void norms(const struct column_sums *columns, int width, int rows, int count, float *ret_norm,
 			 float *ret_rest)
 {
-	const __m256d zero = _mm256_setzero_pd(), n = _mm256_set1_pd((double)width * rows);
+	const __m256d zero = _mm256_setzero_pd(), n = _mm256_set1_pd(1 / ((double)width * rows) * (1 + ROUNDING));
 	const __m256d rounding = _mm256_set1_pd(ROUNDING);
 
-	add_up(columns->sum, count + width - 1, columns->prefix[0]);
-	add_up(columns->squares, count + width - 1, columns->prefix[1]);
-	add_up(columns->rests, count + width - 1, columns->prefix[2]);
+	add_up(columns->sum, columns->squares, count + width - 1, columns->prefix[0], columns->prefix[1]);
 	for (int i = 0; i < count; i += 4) {
 		__m256d sum = windows(columns->prefix[0] + i, width), squares = windows(columns->prefix[1] + i, width);
-		__m256d less = _mm256_div_pd(_mm256_mul_pd(sum, sum), n);
+		__m256d less = _mm256_mul_pd(_mm256_mul_pd(sum, sum), n);
 		__m256d variance = _mm256_sub_pd(_mm256_sub_pd(squares, less), _mm256_mul_pd(squares, rounding));
 
-		_mm_storeu_ps(ret_norm + i, _mm256_cvtpd_ps(_mm256_sqrt_pd(_mm256_max_pd(variance, zero))));
-		_mm_storeu_ps(ret_rest + i, _mm256_cvtpd_ps(_mm256_sqrt_pd(windows(columns->prefix[2] + i, width))));
+		_mm_storeu_ps(ret_norm + i, _mm_sqrt_ps(_mm256_cvtpd_ps(_mm256_max_pd(variance, zero))));
 	}
+	if (!ret_rest)
+		return;
+	add_up_rests(columns->rests, count + width - 1, columns->prefix[2]);
+	for (int i = 0; i < count; i += 4)
+		_mm_storeu_ps(ret_rest + i, _mm_sqrt_ps(_mm256_cvtpd_ps(windows(columns->prefix[2] + i, width))));
 }
 
 TARGET static void halve_bytes(const uint8_t *upper, const uint8_t *lower, uint16_t *ret_sums, int count)
@@ -400,6 +420,13 @@ const struct kernels SET = {
 	.scan = scan,
 	.add_boxes = add_boxes,
 	.norms = norms,
+	.to_spectrum = to_spectrum,
+	.from_spectrum = from_spectrum,
+	.multiply_conjugate = multiply_conjugate,
+	.floats_of_bytes = floats_of_bytes,
+	.floats_of_sums = floats_of_sums,
+	.exceeding = exceeding,
+	.transform_cost = TRANSFORM_COST,
 	.weigh = weigh,
 	.weigh_small = weigh_small,
 	.halve_bytes = halve_bytes,

@@ -6,6 +6,7 @@
 #define TARGET __attribute__((target("avx2")))
 #define DOT(sums, u, s) _mm256_add_epi32(sums, _mm256_madd_epi16(_mm256_maddubs_epi16(u, s), _mm256_set1_epi16(1)))
 #define SET kernels_avx2
+#define TRANSFORM_COST 155000
 #define NAME "avx2"
 #include "daemon/detect/kernels_256.h"
 #endif

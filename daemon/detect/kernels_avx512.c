@@ -9,6 +9,9 @@
 #define INLINE TARGET __attribute__((always_inline)) static inline
 
 #include "daemon/detect/kernels_generic.h"
+#define SPECTRUM_LANES 16
+#define SPECTRUM_ABOVE(a, b) (unsigned)_mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_GT_OQ)
+#include "daemon/detect/kernels_spectrum.h"
 
 // 16 pixels: 3735 B + 9798 R and 19235 G + 16384 are one multiply-add each.
 INLINE __m512i gray16(const uint8_t *bgra)
@@ -327,15 +330,30 @@ TARGET static void add_boxes(const uint8_t *means, const uint16_t *sums, int shi
 		add_boxes_signed(means, NULL, shift, count, sign > 0, columns);
 }
 
-INLINE void add_up(const int64_t *columns, int count, int64_t *ret_prefix)
+INLINE void add_up_rests(const int64_t *rests, int count, int64_t *ret_prefix)
 {
 	int64_t sum = 0;
 
 	for (int i = 0; i < count; i++) {
 		ret_prefix[i] = sum;
-		sum += columns[i];
+		sum += rests[i];
 	}
 	ret_prefix[count] = sum;
+}
+
+// Two at once: an addition waits for the one before.
+INLINE void add_up(const int64_t *one, const int64_t *other, int count, int64_t *ret_one, int64_t *ret_other)
+{
+	int64_t sum = 0, other_sum = 0;
+
+	for (int i = 0; i < count; i++) {
+		ret_one[i] = sum;
+		ret_other[i] = other_sum;
+		sum += one[i];
+		other_sum += other[i];
+	}
+	ret_one[count] = sum;
+	ret_other[count] = other_sum;
 }
 
 INLINE __m512d windows(const int64_t *prefix, int width)
@@ -349,17 +367,19 @@ TARGET static void norms(const struct column_sums *columns, int width, int rows,
 	const __m512d zero = _mm512_setzero_pd(), n = _mm512_set1_pd(1 / ((double)width * rows) * (1 + ROUNDING));
 	const __m512d rounding = _mm512_set1_pd(ROUNDING);
 
-	add_up(columns->sum, count + width - 1, columns->prefix[0]);
-	add_up(columns->squares, count + width - 1, columns->prefix[1]);
-	add_up(columns->rests, count + width - 1, columns->prefix[2]);
+	add_up(columns->sum, columns->squares, count + width - 1, columns->prefix[0], columns->prefix[1]);
 	for (int i = 0; i < count; i += 8) {
 		__m512d sum = windows(columns->prefix[0] + i, width), squares = windows(columns->prefix[1] + i, width);
 		__m512d less = _mm512_fmadd_pd(squares, rounding, _mm512_mul_pd(_mm512_mul_pd(sum, sum), n));
 		__m512d variance = _mm512_max_pd(_mm512_sub_pd(squares, less), zero);
 
-		_mm256_storeu_ps(ret_norm + i, _mm512_cvtpd_ps(_mm512_sqrt_pd(variance)));
-		_mm256_storeu_ps(ret_rest + i, _mm512_cvtpd_ps(_mm512_sqrt_pd(windows(columns->prefix[2] + i, width))));
+		_mm256_storeu_ps(ret_norm + i, _mm256_sqrt_ps(_mm512_cvtpd_ps(variance)));
 	}
+	if (!ret_rest)
+		return;
+	add_up_rests(columns->rests, count + width - 1, columns->prefix[2]);
+	for (int i = 0; i < count; i += 8)
+		_mm256_storeu_ps(ret_rest + i, _mm256_sqrt_ps(_mm512_cvtpd_ps(windows(columns->prefix[2] + i, width))));
 }
 
 TARGET static void halve_bytes(const uint8_t *upper, const uint8_t *lower, uint16_t *ret_sums, int count)
@@ -403,6 +423,13 @@ const struct kernels kernels_avx512 = {
 	.scan = scan,
 	.add_boxes = add_boxes,
 	.norms = norms,
+	.to_spectrum = to_spectrum,
+	.from_spectrum = from_spectrum,
+	.multiply_conjugate = multiply_conjugate,
+	.floats_of_bytes = floats_of_bytes,
+	.floats_of_sums = floats_of_sums,
+	.exceeding = exceeding,
+	.transform_cost = 400000,
 	.weigh = weigh,
 	.weigh_small = weigh_small,
 	.halve_bytes = halve_bytes,

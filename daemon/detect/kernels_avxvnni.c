@@ -6,6 +6,7 @@
 #define TARGET __attribute__((target("avx2,avxvnni")))
 #define DOT(sums, u, s) _mm256_dpbusd_avx_epi32(sums, u, s)
 #define SET kernels_avxvnni
+#define TRANSFORM_COST 185000
 #define NAME "avxvnni"
 #include "daemon/detect/kernels_256.h"
 #endif

@@ -9,6 +9,15 @@
 #define INLINE TARGET __attribute__((always_inline)) static inline
 
 #include "daemon/detect/kernels_generic.h"
+#define SPECTRUM_LANES 4
+#define SPECTRUM_ABOVE(a, b) above(vcgtq_f32((float32x4_t)(a), (float32x4_t)(b)))
+INLINE unsigned above(uint32x4_t where)
+{
+	const uint32x4_t bits = {1, 2, 4, 8};
+
+	return vaddvq_u32(vandq_u32(where, bits));
+}
+#include "daemon/detect/kernels_spectrum.h"
 
 INLINE uint16x8_t gray8(uint8x8_t b, uint8x8_t g, uint8x8_t r)
 {
@@ -260,15 +269,30 @@ TARGET static void add_boxes(const uint8_t *means, const uint16_t *sums, int shi
 	}
 }
 
-INLINE void add_up(const int64_t *columns, int count, int64_t *ret_prefix)
+INLINE void add_up_rests(const int64_t *rests, int count, int64_t *ret_prefix)
 {
 	int64_t sum = 0;
 
 	for (int i = 0; i < count; i++) {
 		ret_prefix[i] = sum;
-		sum += columns[i];
+		sum += rests[i];
 	}
 	ret_prefix[count] = sum;
+}
+
+// Two at once: an addition waits for the one before.
+INLINE void add_up(const int64_t *one, const int64_t *other, int count, int64_t *ret_one, int64_t *ret_other)
+{
+	int64_t sum = 0, other_sum = 0;
+
+	for (int i = 0; i < count; i++) {
+		ret_one[i] = sum;
+		ret_other[i] = other_sum;
+		sum += one[i];
+		other_sum += other[i];
+	}
+	ret_one[count] = sum;
+	ret_other[count] = other_sum;
 }
 
 INLINE float64x2_t windows(const int64_t *prefix, int width)
@@ -281,18 +305,20 @@ TARGET static void norms(const struct column_sums *columns, int width, int rows,
 {
 	const float64x2_t zero = vdupq_n_f64(0), n = vdupq_n_f64((double)width * rows);
 
-	add_up(columns->sum, count + width - 1, columns->prefix[0]);
-	add_up(columns->squares, count + width - 1, columns->prefix[1]);
-	add_up(columns->rests, count + width - 1, columns->prefix[2]);
+	add_up(columns->sum, columns->squares, count + width - 1, columns->prefix[0], columns->prefix[1]);
 	for (int i = 0; i < count; i += 2) {
 		float64x2_t sum = windows(columns->prefix[0] + i, width),
 			    squares = windows(columns->prefix[1] + i, width);
 		float64x2_t less = vdivq_f64(vmulq_f64(sum, sum), n);
 		float64x2_t variance = vsubq_f64(vsubq_f64(squares, less), vmulq_n_f64(squares, ROUNDING));
 
-		vst1_f32(ret_norm + i, vcvt_f32_f64(vsqrtq_f64(vmaxq_f64(variance, zero))));
-		vst1_f32(ret_rest + i, vcvt_f32_f64(vsqrtq_f64(windows(columns->prefix[2] + i, width))));
+		vst1_f32(ret_norm + i, vsqrt_f32(vcvt_f32_f64(vmaxq_f64(variance, zero))));
 	}
+	if (!ret_rest)
+		return;
+	add_up_rests(columns->rests, count + width - 1, columns->prefix[2]);
+	for (int i = 0; i < count; i += 2)
+		vst1_f32(ret_rest + i, vsqrt_f32(vcvt_f32_f64(windows(columns->prefix[2] + i, width))));
 }
 
 TARGET static void halve_bytes(const uint8_t *upper, const uint8_t *lower, uint16_t *ret_sums, int count)
@@ -325,6 +351,13 @@ const struct kernels kernels_neon = {
 	.scan = scan,
 	.add_boxes = add_boxes,
 	.norms = norms,
+	.to_spectrum = to_spectrum,
+	.from_spectrum = from_spectrum,
+	.multiply_conjugate = multiply_conjugate,
+	.floats_of_bytes = floats_of_bytes,
+	.floats_of_sums = floats_of_sums,
+	.exceeding = exceeding,
+	.transform_cost = 100000,
 	.weigh = weigh,
 	.weigh_small = weigh_small,
 	.halve_bytes = halve_bytes,

@@ -7,7 +7,20 @@
 #include "proto/base.h"
 
 #define TARGET
+#define INLINE __attribute__((always_inline)) static inline
 #include "daemon/detect/kernels_generic.h"
+#define SPECTRUM_LANES 4
+#define SPECTRUM_ABOVE(a, b) above(&(a), &(b))
+typedef float four_floats __attribute__((vector_size(16), aligned(4), may_alias));
+INLINE unsigned above(const four_floats *a, const four_floats *b)
+{
+	unsigned bits = 0;
+
+	for (int i = 0; i < 4; i++)
+		bits |= (unsigned)((*a)[i] > (*b)[i]) << i;
+	return bits;
+}
+#include "daemon/detect/kernels_spectrum.h"
 
 static void gray_row(const uint8_t *bgra, uint8_t *ret_gray, int width)
 {
@@ -159,17 +172,20 @@ static void norms(const struct column_sums *columns, int width, int rows, int co
 	for (int i = 0; i < width - 1; i++) {
 		sum += columns->sum[i];
 		squares += columns->squares[i];
-		rests += columns->rests[i];
 	}
 	for (int i = 0; i < count; i++) {
 		sum += columns->sum[i + width - 1];
 		squares += columns->squares[i + width - 1];
-		rests += columns->rests[i + width - 1];
 		double all = (double)squares, variance = all - (double)sum * (double)sum / n - all * ROUNDING;
-		ret_norm[i] = (float)sqrt(variance > 0 ? variance : 0);
-		ret_rest[i] = (float)sqrt((double)rests);
+		ret_norm[i] = sqrtf((float)(variance > 0 ? variance : 0));
 		sum -= columns->sum[i];
 		squares -= columns->squares[i];
+	}
+	for (int i = 0; ret_rest && i < width - 1; i++)
+		rests += columns->rests[i];
+	for (int i = 0; ret_rest && i < count; i++) {
+		rests += columns->rests[i + width - 1];
+		ret_rest[i] = sqrtf((float)rests);
 		rests -= columns->rests[i];
 	}
 }
@@ -200,6 +216,13 @@ const struct kernels kernels_scalar = {
 	.scan = scan,
 	.add_boxes = add_boxes,
 	.norms = norms,
+	.to_spectrum = to_spectrum,
+	.from_spectrum = from_spectrum,
+	.multiply_conjugate = multiply_conjugate,
+	.floats_of_bytes = floats_of_bytes,
+	.floats_of_sums = floats_of_sums,
+	.exceeding = exceeding,
+	.transform_cost = 10000,
 	.weigh = weigh,
 	.weigh_small = weigh_small,
 	.halve_bytes = halve_bytes,

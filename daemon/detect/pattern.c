@@ -240,3 +240,15 @@ int pattern_set_make(const struct template_planes *planes, int shift, int rows, 
 	*ret = set;
 	return 0;
 }
+
+int pattern_set_whole(const struct template_planes *planes, struct pattern_set *ret)
+{
+	struct pattern *pattern = calloc(1, sizeof(*pattern));
+
+	if (!pattern)
+		return -ENOMEM;
+	pattern->share = 1;
+	*ret = (struct pattern_set){
+		.columns = planes->width, .rows = planes->height, .patterns = pattern, .least_share = 1};
+	return 0;
+}

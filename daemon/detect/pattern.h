@@ -56,6 +56,8 @@ double pattern_cosine(const struct pattern *pattern, double bar);
 /// Makes the set for boxes of 1 << shift px. For side 1, `rows` template rows are taken (of the template's height).
 /// @return 0 (also when there is none: ret->columns == 0), -ENOMEM
 int pattern_set_make(const struct template_planes *planes, int shift, int rows, struct pattern_set *ret);
+/// Of all pixels, without weights: for spectra.
+int pattern_set_whole(const struct template_planes *planes, struct pattern_set *ret);
 void pattern_set_clear(struct pattern_set *set);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/detect/kernels.h"
+#include "daemon/detect/spectrum.h"
 #include "daemon/detect/stages.h"
 
 bool candidate_before(const struct candidate *a, const struct candidate *b)
@@ -178,7 +179,7 @@ static bool look_everywhere(struct search *search)
 
 // ---- which way ----------------------------------------------------------------------------------------------------
 
-#define STAGES_MAX (BOX_SHIFT_MAX + 1)
+#define STAGES_MAX (BOX_SHIFT_MAX + 2)
 
 /// A bound that asks for less of the cosine lets too much through to be worth its time.
 #define COSINE_WORTH 0.3
@@ -230,6 +231,7 @@ static int choose(struct search *search, struct stage ret[STAGES_MAX])
 	const struct pattern_set *best = usable_band(search);
 	double cost = best ? scan_cost(search, best) : INFINITY;
 	unsigned boxes = 0;
+	bool spectral = false;
 	int n = 0;
 
 	for (int shift = 1; shift <= BOX_SHIFT_MAX; shift++) {
@@ -239,19 +241,33 @@ static int choose(struct search *search, struct stage ret[STAGES_MAX])
 		best = set;
 		cost = scan_cost(search, set);
 	}
+	for (int shift = 0; shift <= SPECTRUM_SHIFT_MAX; shift++) {
+		const struct pattern_set *set = &search->template_->sets[shift];
+		if (cosine_of(search, set) < COSINE_WORTH || !spectrum_fits(set))
+			continue;
+		double spectral_cost = spectrum_cost(search, set) / cosine_of(search, set);
+		if (spectral_cost > cost)
+			continue;
+		best = set;
+		cost = spectral_cost;
+		spectral = true;
+	}
 	if (look_cost(search) <= cost)
 		return 0;
-	ret[n++] = stage_make(search, best, &scratch->all);
+	ret[n] = stage_make(search, best, &scratch->all);
+	ret[n++].spectral = spectral;
 	for (int shift = best->shift; shift > 0; shift--) {
 		const struct pattern_set *set = &search->template_->sets[shift];
 		if (cosine_of(search, set) < COSINE_WORTH)
 			continue;
 		boxes |= (unsigned)MADE_BOXES << shift;
-		if (set != best)
+		if (set != best || spectral)
 			ret[n++] = stage_make(search, set, &scratch->some);
 	}
 	if (boxes)
 		frame_need(search->frame, boxes, search->area, search->result);
+	if (spectral)
+		spectrum_begin(search, &ret[0]);
 	return n;
 }
 
@@ -274,16 +290,23 @@ static bool run(struct search *search)
 	const struct frame_scratch *scratch = &search->frame->scratch;
 	struct stage stages[STAGES_MAX];
 	int n = choose(search, stages);
-	struct map map = {.bits = scratch->map, .words = scratch->map_words, .rows = n ? stage_rows(&stages[0]) : 0};
+	bool any;
+	struct map map = {.bits = scratch->map, .words = scratch->map_words};
 
 	if (!n)
 		return look_everywhere(search);
-	map.top = search->positions.top - search->positions.top % map.rows;
+	map.rows = stages[0].spectral ? spectrum_rows(&stages[0]) : stage_rows(&stages[0]);
+	map.top = search->positions.top -
+		  search->positions.top % (stages[0].spectral ? 1 << stages[0].set->shift : map.rows);
 	for (; map.top < search->positions.bottom; map.top += map.rows) {
 		if (search_stop_asked(search))
 			return false;
-		if (!stage_first(search, &stages[0], &map))
+		any = stages[0].spectral ? spectrum_first(search, &stages[0], &map)
+					 : stage_first(search, &stages[0], &map);
+		if (!any)
 			continue;
+		if (search_stop_asked(search))
+			return false;
 		for (int i = 1; i < n; i++)
 			stage_narrow(search, &stages[i], &map);
 		if (!look_at_map(search, &map))

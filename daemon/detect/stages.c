@@ -54,8 +54,14 @@ static void add_boxes(const struct search *search, const struct stage *stage, in
 				   2 * stage->set->shift, stage->count + stage->set->columns - 1, sign, stage->columns);
 }
 
-// Norms of the places of box row `row`.
-static void fill_norms(const struct search *search, struct stage *stage, int row, float *ret_norm, float *ret_rest)
+void stage_begin_at(struct stage *stage, int left, int count)
+{
+	stage->left = left;
+	stage->count = count;
+	stage->next = NOWHERE;
+}
+
+void stage_norms(const struct search *search, struct stage *stage, int row, float *ret_norm, float *ret_rest)
 {
 	const struct pattern_set *set = stage->set;
 	size_t size = (size_t)(stage->count + set->columns - 1) * sizeof(int64_t);
@@ -66,11 +72,16 @@ static void fill_norms(const struct search *search, struct stage *stage, int row
 	} else if (row != stage->next - 1) {
 		memset(stage->columns->sum, 0, size);
 		memset(stage->columns->squares, 0, size);
-		memset(stage->columns->rests, 0, size);
+		if (stage->boxes.sums)
+			memset(stage->columns->rests, 0, size);
 		for (int j = 0; j < set->rows; j++)
 			add_boxes(search, stage, row + j, 1);
 	}
 	stage->next = row + 1;
+	if (!stage->boxes.sums && ret_rest) {
+		memset(ret_rest, 0, (size_t)(stage->count + SCAN_BLOCK) * sizeof(*ret_rest));
+		ret_rest = NULL;
+	}
 	search->kernels->norms(stage->columns, set->columns, set->rows, stage->count, ret_norm, ret_rest);
 }
 
@@ -110,7 +121,7 @@ static struct scan prepare_scan(const struct search *search, struct stage *stage
 		scan.rest[p] = scratch->rest[norms];
 		scan.survivors[p] = scratch->bits[p];
 		if (norms == p && row + norms <= last)
-			fill_norms(search, stage, row + norms, scratch->norm[norms], scratch->rest[norms]);
+			stage_norms(search, stage, row + norms, scratch->norm[norms], scratch->rest[norms]);
 	}
 	return scan;
 }
@@ -136,23 +147,30 @@ static uint64_t *map_row(const struct map *map, int y)
 	return map->bits + (size_t)(y - map->top) * (size_t)map->words;
 }
 
-// Enters the survivors of the places from `left` (a multiple of 64 px) into a row: place X is position X * side +
-// phase.
+// Enters the survivors of the places from `left` into a row: place X is position X * side + phase.
 static void enter(uint64_t *row, const uint64_t *bits, int left, int count, int shift, int phase)
 {
 	for (int word = 0; word * 64 < count; word++) {
-		uint64_t *to = row + (((size_t)left + (size_t)word * 64) << shift) / 64;
+		size_t at = ((size_t)left + (size_t)word * 64) << shift;
+		uint64_t *to = row + at / 64;
 		for (int piece = 0; bits[word] && piece < 1 << shift; piece++) {
 			uint64_t wide = bits[word] >> (piece * (64 >> shift));
 			for (int i = 0; i < shift; i++)
 				wide = spread(wide);
-			to[piece] |= wide << phase;
+			wide <<= phase;
+			to[piece] |= wide << at % 64;
+			if (at % 64)
+				to[piece + 1] |= wide >> (64 - at % 64);
 		}
 	}
 }
 
-// Leaves only bits of positions in the map's rows.
-static void trim(const struct search *search, const struct map *map)
+void stage_enter(const struct map *map, int y, const uint64_t *bits, int left, int count, int shift, int phase)
+{
+	enter(map_row(map, y), bits, left, count, shift, phase);
+}
+
+void stage_trim(const struct search *search, const struct map *map)
 {
 	int left = search->positions.left, right = search->positions.right;
 
@@ -190,7 +208,7 @@ bool stage_first(struct search *search, struct stage *stage, const struct map *m
 				      set->shift ? phase % side : 0);
 		}
 	}
-	trim(search, map);
+	stage_trim(search, map);
 	return any;
 }
 

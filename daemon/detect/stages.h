@@ -30,6 +30,7 @@ struct stage {
 	int left, count;                   ///< places
 	const struct column_sums *columns; ///< running sums over the pattern's rows
 	int next;                          ///< the box row after the one the running sums stand for
+	bool spectral;                     ///< by spectrum.h
 };
 
 /// @param columns its own among those of the search
@@ -40,6 +41,19 @@ int stage_rows(const struct stage *stage);
 
 /// The first stage: fills the map of the strip. @return whether anything is left
 bool stage_first(struct search *search, struct stage *stage, const struct map *map);
+
+/// Places of later calls; the running sums stand for no row.
+void stage_begin_at(struct stage *stage, int left, int count);
+
+/// Norms of the places of box row `row`, and what rounding means leaves of them (NULL: not wanted). Cheap when rows
+/// come in order.
+void stage_norms(const struct search *search, struct stage *stage, int row, float *ret_norm, float *ret_rest);
+
+/// Enters survivors of places from `left` into row y of the map: place X is position X * side + phase.
+void stage_enter(const struct map *map, int y, const uint64_t *bits, int left, int count, int shift, int phase);
+
+/// Leaves only bits of positions in the map's rows.
+void stage_trim(const struct search *search, const struct map *map);
 
 /// A later stage: takes away from the map what its finer boxes rule out.
 void stage_narrow(struct search *search, struct stage *stage, const struct map *map);

@@ -15,7 +15,7 @@ struct detect_template *detect_template_free(struct detect_template *template_)
 		free(template_->gray);
 		free(template_->mask);
 		free(template_->pixels);
-		for (int shift = 1; shift <= BOX_SHIFT_MAX; shift++)
+		for (int shift = 0; shift <= BOX_SHIFT_MAX; shift++)
 			pattern_set_clear(&template_->sets[shift]);
 		for (int i = 0; i < BANDS; i++)
 			pattern_set_clear(&template_->bands[i]);
@@ -128,6 +128,8 @@ static int fill_patterns(struct detect_template *t)
 				t->gray[y * t->stride + x];
 	for (int shift = 1; shift <= BOX_SHIFT_MAX && r == 0; shift++)
 		r = pattern_set_make(&planes, shift, 0, &t->sets[shift]);
+	if (r == 0 && !t->mask)
+		r = pattern_set_whole(&planes, &t->sets[0]);
 	for (int i = 0; i < BANDS && r == 0; i++)
 		r = pattern_set_make(&planes, 0, rows_holding(t, band_shares[i]), &t->bands[i]);
 	return r;

@@ -35,7 +35,7 @@ struct detect_template {
 	struct moments whole; ///< of all counted pixels
 	struct checkpoint checkpoints[CHECKPOINTS_MAX];
 	int n_checkpoints;
-	struct pattern_set sets[BOX_SHIFT_MAX + 1]; ///< by shift; [0] is not used
+	struct pattern_set sets[BOX_SHIFT_MAX + 1]; ///< by shift; [0] is of all pixels, for spectra only
 	struct pattern_set bands[BANDS];
 	struct mean_colour colour;
 	int hue0; ///< of its mean RGB: hues are averaged around it
