@@ -129,6 +129,35 @@ INLINE int64_t sum_lanes(__m512i lanes)
 // A lane of 32 bits takes at most 4 * 255 * 128 a step: 16,000 steps fit.
 #define STEPS_MAX 16000
 
+// Up to this, all lanes together fit 32 bits: 255 * 128 a pixel.
+#define PIXELS_SMALL 65536
+
+INLINE __m256i half_lanes(__m512i lanes)
+{
+	return _mm256_add_epi32(_mm512_castsi512_si256(lanes), _mm512_extracti64x4_epi64(lanes, 1));
+}
+
+INLINE void take_lanes(const struct window_lanes *lanes, bool small, struct window_sums *sums)
+{
+	int64_t sum, squares, product;
+
+	if (small) {
+		__m256i two = _mm256_hadd_epi32(half_lanes(lanes->sum), half_lanes(lanes->squares));
+		__m256i three = _mm256_hadd_epi32(two, _mm256_hadd_epi32(half_lanes(lanes->product), two));
+		__m128i all = _mm_add_epi32(_mm256_castsi256_si128(three), _mm256_extracti128_si256(three, 1));
+		sum = _mm_cvtsi128_si32(all);
+		squares = _mm_extract_epi32(all, 1);
+		product = _mm_extract_epi32(all, 2);
+	} else {
+		sum = sum_lanes(lanes->sum);
+		squares = sum_lanes(lanes->squares);
+		product = sum_lanes(lanes->product);
+	}
+	sums->sum += sum;
+	sums->squares += squares + 128 * sum;
+	sums->product += product + 128 * sum;
+}
+
 // Rows in turn go to so many sums of their own: an addition waits five cycles for the one before.
 #define CHAINS 4
 
@@ -139,7 +168,6 @@ INLINE void window_rows(const uint8_t *frame, ptrdiff_t frame_stride, const uint
 	__mmask64 tail = width % 64 ? ~UINT64_C(0) >> (64 - width % 64) : ~UINT64_C(0);
 	int last = (width - 1) / 64 * 64;
 	struct window_lanes lanes[CHAINS];
-	int64_t sum;
 
 	UNROLL for (int c = 0; c < CHAINS; c++) lanes[c] = (struct window_lanes){zero, zero, zero};
 	for (int x = 0; x <= last; x += 64) {
@@ -169,10 +197,7 @@ INLINE void window_rows(const uint8_t *frame, ptrdiff_t frame_stride, const uint
 		lanes[0].squares = _mm512_add_epi32(lanes[0].squares, lanes[c].squares);
 		lanes[0].product = _mm512_add_epi32(lanes[0].product, lanes[c].product);
 	}
-	sum = sum_lanes(lanes[0].sum);
-	sums->sum += sum;
-	sums->squares += sum_lanes(lanes[0].squares) + 128 * sum;
-	sums->product += sum_lanes(lanes[0].product) + 128 * sum;
+	take_lanes(&lanes[0], (int64_t)width * rows <= PIXELS_SMALL, sums);
 }
 
 TARGET static void window(const uint8_t *frame, ptrdiff_t frame_stride, const uint8_t *template_, const uint8_t *mask,

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "daemon/detect/kernels.h"
+#include "daemon/detect/plan.h"
 #include "daemon/detect/spectrum.h"
-#include "daemon/detect/stages.h"
 
 bool candidate_before(const struct candidate *a, const struct candidate *b)
 {
@@ -93,6 +93,11 @@ static bool can_reach(const struct checkpoint *at, const struct window_sums *sum
 	return c > 0 && c * c >= asked * at->variance * score_variance(&at->part, sums);
 }
 
+double search_look_cost(const struct search *search, int rows)
+{
+	return 120 + rows * 3.0 * ((search->template_->width + 63) / 64);
+}
+
 static void look_at(struct search *search, int x, int y)
 {
 	const struct detect_template *t = search->template_;
@@ -103,6 +108,7 @@ static void look_at(struct search *search, int x, int y)
 
 	if (is_put_out(search, x, y) || (!search->list && x == search->best.x && y == search->best.y))
 		return;
+	search->work += search_look_cost(search, t->height / 4);
 	for (int i = 0; i <= t->n_checkpoints; i++) {
 		const struct checkpoint *at = i < t->n_checkpoints ? &t->checkpoints[i] : NULL;
 		double asked = at ? checkpoint_asks(at, search->bar) : 0;
@@ -177,99 +183,7 @@ static bool look_everywhere(struct search *search)
 	return true;
 }
 
-// ---- which way ----------------------------------------------------------------------------------------------------
-
-#define STAGES_MAX (BOX_SHIFT_MAX + 2)
-
-/// A bound that asks for less of the cosine lets too much through to be worth its time.
-#define COSINE_WORTH 0.3
-
-static double cosine_of(const struct search *search, const struct pattern_set *set)
-{
-	struct pattern worst = {.share = set->least_share};
-
-	return set->columns ? pattern_cosine(&worst, search->bar) : 0;
-}
-
-// What scanning all positions with a set costs, in products of vectors (a quarter of a nanosecond or so). The less a
-// set asks of the cosine, the more it leaves to others.
-static double scan_cost(const struct search *search, const struct pattern_set *set)
-{
-	const struct rect *p = &search->positions;
-	int places = ((p->right - p->left) >> set->shift) + 1, vectors = (places + 15) / 16;
-	double strips = ((p->bottom - p->top) >> (set->shift ? set->shift : 2)) + 1,
-	       lanes = set->shift ? 1 : SCAN_PATTERNS;
-	double group = (double)set->scan_rows * set->quads * SCAN_PATTERNS * vectors + 400;
-	double norms = lanes * 8 * (places + set->columns) + 400, begin = 2.0 * set->rows * (places + set->columns);
-
-	return (strips * (set->groups * group + norms) + begin) / cosine_of(search, set);
-}
-
-// The same for looking at every position.
-static double look_cost(const struct search *search)
-{
-	const struct detect_template *t = search->template_;
-	const struct rect *p = &search->positions;
-	double position = 120 + t->height / 2 * 3.0 * ((t->width + 63) / 64);
-
-	return (double)(p->right - p->left) * (p->bottom - p->top) * position;
-}
-
-static const struct pattern_set *usable_band(const struct search *search)
-{
-	for (int band = 0; band < BANDS; band++)
-		if (cosine_of(search, &search->template_->bands[band]) >= COSINE_WORTH)
-			return &search->template_->bands[band];
-	return NULL;
-}
-
-// The stages of this search, coarse to fine: the cheapest first scan, and the finer ones for what it leaves. @return
-// how many; 0: every position is looked at
-static int choose(struct search *search, struct stage ret[STAGES_MAX])
-{
-	const struct frame_scratch *scratch = &search->frame->scratch;
-	const struct pattern_set *best = usable_band(search);
-	double cost = best ? scan_cost(search, best) : INFINITY;
-	unsigned boxes = 0;
-	bool spectral = false;
-	int n = 0;
-
-	for (int shift = 1; shift <= BOX_SHIFT_MAX; shift++) {
-		const struct pattern_set *set = &search->template_->sets[shift];
-		if (cosine_of(search, set) < COSINE_WORTH || scan_cost(search, set) > cost)
-			continue;
-		best = set;
-		cost = scan_cost(search, set);
-	}
-	for (int shift = 0; shift <= SPECTRUM_SHIFT_MAX; shift++) {
-		const struct pattern_set *set = &search->template_->sets[shift];
-		if (cosine_of(search, set) < COSINE_WORTH || !spectrum_fits(set))
-			continue;
-		double spectral_cost = spectrum_cost(search, set) / cosine_of(search, set);
-		if (spectral_cost > cost)
-			continue;
-		best = set;
-		cost = spectral_cost;
-		spectral = true;
-	}
-	if (look_cost(search) <= cost)
-		return 0;
-	ret[n] = stage_make(search, best, &scratch->all);
-	ret[n++].spectral = spectral;
-	for (int shift = best->shift; shift > 0; shift--) {
-		const struct pattern_set *set = &search->template_->sets[shift];
-		if (cosine_of(search, set) < COSINE_WORTH)
-			continue;
-		boxes |= (unsigned)MADE_BOXES << shift;
-		if (set != best || spectral)
-			ret[n++] = stage_make(search, set, &scratch->some);
-	}
-	if (boxes)
-		frame_need(search->frame, boxes, search->area, search->result);
-	if (spectral)
-		spectrum_begin(search, &ret[0]);
-	return n;
-}
+// ---- all of them --------------------------------------------------------------------------------------------------
 
 static bool look_at_map(struct search *search, const struct map *map)
 {
@@ -285,32 +199,57 @@ static bool look_at_map(struct search *search, const struct map *map)
 	return true;
 }
 
+static bool run_strip(struct search *search, struct plan *plan, const struct map *map)
+{
+	struct stage *first = &plan->stages[0];
+	bool any = first->spectral ? spectrum_first(search, first, map) : stage_first(search, first, map);
+
+	if (search_stop_asked(search))
+		return false;
+	for (int i = 1; any && i < plan->n; i++)
+		stage_narrow(search, &plan->stages[i], map);
+	return !any || look_at_map(search, map);
+}
+
+/// So much of what transforming everything costs may scanning cost more than its share, before it is given up.
+#define EXCESS_MAX 0.25
+
+// Whether to transform from here on. `excess` is what scanning cost more than transforming would have, lately.
+static bool costs_too_much(const struct search *search, const struct plan *transform, const struct map *map,
+			   double before, double *excess)
+{
+	const struct rect *p = &search->positions;
+	double row = transform->cost / (p->bottom - p->top);
+
+	*excess = fmax(*excess + search->work - before - row * map->rows, 0);
+	return *excess > EXCESS_MAX * transform->cost && p->bottom - (map->top + map->rows) > SPECTRUM_SIDE / 2;
+}
+
+// A plan that scans may turn out to leave too much in question on this frame, at this bar: the rest is transformed.
 static bool run(struct search *search)
 {
 	const struct frame_scratch *scratch = &search->frame->scratch;
-	struct stage stages[STAGES_MAX];
-	int n = choose(search, stages);
-	bool any;
 	struct map map = {.bits = scratch->map, .words = scratch->map_words};
+	struct plan scan, transform, *plan = &scan;
+	double excess = 0, before;
 
-	if (!n)
+	plan_scan(search, &scan);
+	plan_transform(search, &transform);
+	if (transform.cost < scan.cost)
+		plan = &transform;
+	if (!plan->n)
 		return look_everywhere(search);
-	map.rows = stages[0].spectral ? spectrum_rows(&stages[0]) : stage_rows(&stages[0]);
-	map.top = search->positions.top -
-		  search->positions.top % (stages[0].spectral ? 1 << stages[0].set->shift : map.rows);
+	plan_begin(search, plan);
+	map.top = search->positions.top - search->positions.top % plan_step(plan);
 	for (; map.top < search->positions.bottom; map.top += map.rows) {
-		if (search_stop_asked(search))
+		map.rows = plan_rows(plan);
+		before = search->work;
+		if (search_stop_asked(search) || !run_strip(search, plan, &map))
 			return false;
-		any = stages[0].spectral ? spectrum_first(search, &stages[0], &map)
-					 : stage_first(search, &stages[0], &map);
-		if (!any)
-			continue;
-		if (search_stop_asked(search))
-			return false;
-		for (int i = 1; i < n; i++)
-			stage_narrow(search, &stages[i], &map);
-		if (!look_at_map(search, &map))
-			return false;
+		if (plan == &scan && costs_too_much(search, &transform, &map, before, &excess)) {
+			plan = &transform;
+			plan_begin(search, plan);
+		}
 	}
 	return true;
 }

@@ -18,6 +18,7 @@ struct search {
 	struct candidate *list;       ///< NULL: only the best is wanted; else a heap of the best ones, the worst on top
 	size_t listed;
 	int hint_x, hint_y; ///< where to look first; x -1: nowhere in particular
+	double work;        ///< done so far, in the unit of plan.h
 	double bar;         ///< what a position must reach to be of any use now
 	struct candidate best;
 	struct candidate found; ///< the accepted one, where there is one
@@ -31,6 +32,9 @@ bool search_best(struct search *search, double bar);
 /// SEARCH_LIST_MAX, the best ones.
 /// @return false: stopped
 bool search_list(struct search *search, double bar);
+
+/// What looking at one position costs, in the unit of plan.h, when `rows` of its rows are.
+double search_look_cost(const struct search *search, int rows);
 
 /// Whether whoever asked for the search wants it to end.
 bool search_stop_asked(const struct search *search);

@@ -34,6 +34,14 @@ struct stage stage_make(const struct search *search, const struct pattern_set *s
 	};
 }
 
+double stage_cost(const struct pattern_set *set, int places)
+{
+	double vectors = (places + 15) / 16, lanes = set->shift ? 1 : SCAN_PATTERNS;
+	double group = (double)set->scan_rows * set->quads * SCAN_PATTERNS * vectors + 400;
+
+	return set->groups * group + lanes * 8 * (places + set->columns) + 400;
+}
+
 int stage_rows(const struct stage *stage)
 {
 	return stage->set->shift ? 1 << stage->set->shift : SCAN_PATTERNS;
@@ -193,6 +201,7 @@ bool stage_first(struct search *search, struct stage *stage, const struct map *m
 	stage->left = first_place(search, set->shift);
 	stage->count = ((search->positions.right - 1) >> set->shift) - stage->left + 1;
 	scan = prepare_scan(search, stage, row);
+	search->work += stage_cost(set, stage->count);
 	memset(map->bits, 0, (size_t)map->rows * (size_t)map->words * sizeof(*map->bits));
 	for (int group = 0; group < set->groups; group++) {
 		scan.weights = weights_of(set, group);
@@ -268,18 +277,21 @@ static void narrow_block(struct search *search, struct stage *stage, int row, co
 {
 	const struct pattern_set *set = stage->set;
 	int side = 1 << set->shift, word = stage->left * side / 64, first, rows;
+	int worth = MAX(set->worth * stage->count / SCAN_BLOCK, 2);
 	struct scan scan;
 	bool prepared = false;
 
 	for (int group = 0; group < set->groups; group++) {
 		group_rows(set, group, &first, &rows);
-		if (count_bits(map, row * side + first, rows, word, side, group_mask(set, group)) < set->worth)
+		if (count_bits(map, row * side + first, rows, word, side, group_mask(set, group)) < worth)
 			continue;
 		if (!prepared) {
 			stage->next = NOWHERE;
 			scan = prepare_scan(search, stage, row);
 			prepared = true;
+			search->work += set->rows * (SCAN_BLOCK + set->columns) / 4;
 		}
+		search->work += (double)set->scan_rows * set->quads * SCAN_PATTERNS * (SCAN_BLOCK / 16);
 		scan.weights = weights_of(set, group);
 		if (!set_bars(search, set, group, &scan))
 			continue;

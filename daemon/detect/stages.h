@@ -36,6 +36,9 @@ struct stage {
 /// @param columns its own among those of the search
 struct stage stage_make(const struct search *search, const struct pattern_set *set, const struct column_sums *columns);
 
+/// What a strip of so many places costs as the first stage, in the unit of plan.h.
+double stage_cost(const struct pattern_set *set, int places);
+
 /// Rows of positions in a strip when this is the first stage.
 int stage_rows(const struct stage *stage);
 

@@ -554,7 +554,7 @@ static void look_everywhere(struct bench *bench, struct condition *c, struct det
 {
 	struct detect_template whole = *c->template_;
 
-	for (int shift = 1; shift <= BOX_SHIFT_MAX; shift++)
+	for (int shift = 0; shift <= BOX_SHIFT_MAX; shift++)
 		c->template_->sets[shift].columns = 0;
 	for (int band = 0; band < BANDS; band++)
 		c->template_->bands[band].columns = 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/detect/kernels.h"
+#include "daemon/detect/spectrum.h"
 #include "proto/base.h"
 #include "tests/support/scenes.h"
 
@@ -366,6 +367,123 @@ START_TEST(weighing)
 }
 END_TEST
 
+/// Planes to be transformed, as a search has them.
+struct planes {
+	float re[SPECTRUM_SIDE * SPECTRUM_ROW], im[SPECTRUM_SIDE * SPECTRUM_ROW];
+} __attribute__((aligned(64)));
+
+static double product_at(const struct planes *plane, const struct planes *pattern, int columns, int rows, int x, int y)
+{
+	double sum = 0;
+
+	for (int j = 0; j < rows; j++)
+		for (int i = 0; i < columns; i++)
+			sum += (double)plane->re[(y + j) * SPECTRUM_ROW + x + i] *
+			       (double)pattern->re[j * SPECTRUM_ROW + i];
+	return sum;
+}
+
+// There, multiplied and back are the products of a pattern with every place, off by less than spectrum.c allows for.
+START_TEST(transforms)
+{
+	static struct planes plane, pattern, spectra[2], got;
+	static float turns[SPECTRUM_TURNS_ALL];
+
+	spectrum_turns(turns);
+	for (int i = 0; i < 6; i++) {
+		struct dice dice = {(uint64_t)i};
+		int columns = dice_between(&dice, 1, 200), rows = dice_between(&dice, 1, 200);
+		double energy = 0, length = 0, out, slack;
+		memset(&plane, 0, sizeof(plane));
+		memset(&pattern, 0, sizeof(pattern));
+		for (int y = 0; y < SPECTRUM_SIDE; y++) {
+			for (int x = 0; x < SPECTRUM_SIDE; x++) {
+				float *p = &plane.re[y * SPECTRUM_ROW + x], *q = &pattern.re[y * SPECTRUM_ROW + x];
+				*p = i % 2 ? (float)dice_between(&dice, -510, 510) : (float)(x + y);
+				*q = x < columns && y < rows ? (float)dice_between(&dice, -100, 100) : 0;
+				energy += (double)(*p * *p);
+				length += (double)(*q * *q);
+			}
+		}
+		for (size_t s = 0; s < n_sets; s++) {
+			memcpy(&spectra[0], &plane, sizeof(plane));
+			memcpy(&spectra[1], &pattern, sizeof(pattern));
+			sets[s]->to_spectrum(spectra[0].re, spectra[0].im, turns);
+			sets[s]->to_spectrum(spectra[1].re, spectra[1].im, turns);
+			const float *const a[2] = {spectra[0].re, spectra[0].im};
+			const float *const b[2] = {spectra[1].re, spectra[1].im};
+			float *const to[2] = {got.re, got.im};
+			out = sets[s]->multiply_conjugate(a, b, to);
+			sets[s]->from_spectrum(got.re, got.im, turns);
+			slack = 1e-5 * (sqrt(energy * length) + sqrt(out) / SPECTRUM_SIDE);
+			for (int n = 0; n < 60; n++) {
+				int x = dice_between(&dice, 0, SPECTRUM_SIDE - columns);
+				int y = dice_between(&dice, 0, SPECTRUM_SIDE - rows);
+				double wanted = product_at(&plane, &pattern, columns, rows, x, y);
+				double off =
+					(double)got.re[y * SPECTRUM_ROW + x] / (SPECTRUM_SIDE * SPECTRUM_SIDE) - wanted;
+				ck_assert_msg(fabs(off) <= slack / 10, "%s: off by %g, allowed is %g", sets[s]->name,
+					      off, slack);
+			}
+		}
+	}
+}
+END_TEST
+
+START_TEST(floats)
+{
+	uint8_t bytes[SPECTRUM_SIDE + KERNEL_PADDING];
+	uint16_t sums[SPECTRUM_SIDE + KERNEL_PADDING];
+	float got[SPECTRUM_SIDE + 16];
+	struct dice dice = {3};
+
+	for (int n = 0; n < 200; n++) {
+		int count = dice_between(&dice, 1, SPECTRUM_SIDE), offset = dice_between(&dice, 0, 1020);
+		random_bytes(&dice, bytes, sizeof(bytes));
+		for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
+			sums[i] = (uint16_t)dice_between(&dice, 0, 1020);
+		for (size_t s = 0; s < 2 * n_sets; s++) {
+			const struct kernels *set = sets[s / 2];
+			double energy = s % 2 ? set->floats_of_bytes(bytes, offset, got, count)
+					      : set->floats_of_sums(sums, offset, got, count);
+			double wanted = 0;
+			for (int i = 0; i < count; i++) {
+				int v = (s % 2 ? bytes[i] : sums[i]) - offset;
+				ck_assert(got[i] == (float)v);
+				wanted += (double)v * v;
+			}
+			ck_assert_double_eq_tol(energy, wanted, 1e-5 * wanted + 1);
+		}
+	}
+}
+END_TEST
+
+START_TEST(places_that_exceed)
+{
+	float products[SPECTRUM_SIDE + 16], norm[SPECTRUM_SIDE + 16];
+	uint64_t bits[SPECTRUM_SIDE / 64 + 1];
+	struct dice dice = {4};
+
+	for (int n = 0; n < 300; n++) {
+		int count = dice_between(&dice, 1, SPECTRUM_SIDE);
+		bool any_wanted = false;
+		for (int i = 0; i < count; i++) {
+			products[i] = (float)dice_between(&dice, n % 3 ? -100 : -1000, 100);
+			norm[i] = (float)dice_between(&dice, 0, n % 2 ? 20 : 400);
+		}
+		for (int i = 0; i < count; i++)
+			any_wanted = any_wanted || (norm[i] > 0 && products[i] * 0.5F + 3 > norm[i] * 0.25F);
+		for (size_t s = 0; s < n_sets; s++) {
+			ck_assert_int_eq(sets[s]->exceeding(products, 0.5F, 3, norm, 0.25F, count, bits) || !any_wanted,
+					 true);
+			for (int i = 0; i < count; i++)
+				ck_assert_int_eq(bits[i / 64] >> (i % 64) & 1,
+						 norm[i] > 0 && products[i] * 0.5F + 3 > norm[i] * 0.25F);
+		}
+	}
+}
+END_TEST
+
 START_TEST(one_can_be_chosen)
 {
 	ck_assert_ptr_eq(kernels(), sets[0]);
@@ -393,6 +511,9 @@ int main(void)
 	tcase_add_test(tcase, taking_away_what_was_added);
 	tcase_add_test(tcase, a_flat_row_has_no_norm);
 	tcase_add_test(tcase, weighing);
+	tcase_add_test(tcase, transforms);
+	tcase_add_test(tcase, floats);
+	tcase_add_test(tcase, places_that_exceed);
 	tcase_add_test(tcase, one_can_be_chosen);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);

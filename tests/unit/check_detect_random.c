@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "daemon/detect/kernels.h"
+#include "daemon/detect/spectrum.h"
 #include "daemon/detect/template.h"
 #include "tests/support/scenes.h"
 #include "tests/support/textbook.h"
@@ -205,6 +206,7 @@ static void check_other_ways(const struct trial *trial, struct detect_frame *fra
 	}
 	kernels_use(NULL);
 	for (int only = 0; only < BOX_SHIFT_MAX + BANDS; only++) {
+		t->sets[0].columns = 0;
 		for (int shift = 1; shift <= BOX_SHIFT_MAX; shift++)
 			if (only != shift - 1)
 				t->sets[shift].columns = 0;
@@ -216,6 +218,30 @@ static void check_other_ways(const struct trial *trial, struct detect_frame *fra
 			      got.score, got.x, got.y);
 		*t = whole;
 	}
+}
+
+// By transforms, whatever they cost: of pixels, and of boxes; with each set of kernels in turn.
+static void check_transforms(const struct trial *trial, int i, struct detect_frame *frame, struct detect_template *t,
+			     const struct detect_query *query, const struct detect_result *wanted)
+{
+	const struct kernels *sets[8];
+	size_t n = kernels_available(sets, ARRAY_SIZE(sets));
+	struct kernels eager = *sets[(size_t)i / 15 % n];
+	struct detect_template whole = *t;
+	struct detect_result got;
+
+	eager.transform_cost = -1e12;
+	kernels_use(&eager);
+	for (int only = 0; only <= SPECTRUM_SHIFT_MAX; only++) {
+		for (int shift = 0; shift <= SPECTRUM_SHIFT_MAX; shift++)
+			if (only != shift)
+				t->sets[shift].columns = 0;
+		detect_image(frame, t, query, &got);
+		ck_assert_msg(same(wanted, &got), "%s: %s's transform of boxes of %d px differs: %.17g at %d,%d",
+			      trial->label, eager.name, 1 << only, got.score, got.x, got.y);
+		*t = whole;
+	}
+	kernels_use(NULL);
 }
 
 /// @return whether the textbook had no doubt
@@ -238,6 +264,8 @@ static bool run(struct trial *trial, int i, struct detect_frame *frame)
 		compare(trial, &book, &got, best);
 		if (best == i % 2 && i % 3 == 0)
 			check_other_ways(trial, frame, template_, &query, &got);
+		if (best == i % 2 && i % 15 == 0)
+			check_transforms(trial, i, frame, template_, &query, &got);
 	}
 	sure = !book.ambiguous;
 	textbook_free(&book);
@@ -287,15 +315,22 @@ static void check_large(int i)
 	detect_frame_begin(frame, canvas_view(&screen));
 	if (detect_template_new(canvas_view(&image), 1, 1, &template_, NULL) == 0) {
 		struct detect_template whole = *template_;
-		detect_image(frame, template_, &query, &got);
-		for (int shift = 1; shift <= BOX_SHIFT_MAX; shift++)
+		for (int shift = 0; shift <= BOX_SHIFT_MAX; shift++)
 			template_->sets[shift].columns = 0;
 		for (int band = 0; band < BANDS; band++)
 			template_->bands[band].columns = 0;
 		detect_image(frame, template_, &query, &wanted);
 		*template_ = whole;
-		ck_assert_msg(same(&wanted, &got), "case %d: %.17g at %d,%d, wanted %.17g at %d,%d", i, got.score,
-			      got.x, got.y, wanted.score, wanted.x, wanted.y);
+		// As it is; by transforms from the beginning; by transforms as soon as another way costs anything.
+		for (int way = 0; way < 3; way++) {
+			struct kernels set = *kernels();
+			set.transform_cost = way == 0 ? set.transform_cost : way == 1 ? -1e12 : 1e4;
+			kernels_use(&set);
+			detect_image(frame, template_, &query, &got);
+			kernels_use(NULL);
+			ck_assert_msg(same(&wanted, &got), "case %d, way %d: %.17g at %d,%d, wanted %.17g at %d,%d", i,
+				      way, got.score, got.x, got.y, wanted.score, wanted.x, wanted.y);
+		}
 		detect_template_free(template_);
 	}
 	detect_frame_free(frame);
