@@ -161,7 +161,9 @@ static struct cell result_cell(const Condprof__TriedCondition *c)
 	if (c->not_evaluable)
 		return cell_with(cell_text("not evaluable"), EMPHASIS_BAD);
 	if (!c->has_present)
-		return cell_with(cell_text(c->fulfilled ? "fulfilled" : c->found ? "not fulfilled" : "no number"),
+		return cell_with(cell_text(c->fulfilled ? "fulfilled"
+					   : c->found   ? "not fulfilled"
+							: "no number"),
 				 c->fulfilled ? EMPHASIS_GOOD : EMPHASIS_NONE);
 	if (!c->present)
 		return cell_with(cell_text(c->found ? "found, unwanted" : "absent, as wanted"),
@@ -266,6 +268,10 @@ static void view_remarks(struct render *render, const struct tried *tried)
 				   "colour difference %.2f: a threshold of %s finds it.",
 				   c->name, c->least->x, c->least->y, c->least->score, c->least->colour_difference,
 				   percent_up(c->needed_threshold, needed));
+		else if (c->text && (c->has_number || tried_candidate(c)))
+			render_say(render,
+				   render_style(render)->ascii ? "%s: \"%.80s\" was read." : "%s: “%.80s” was read.",
+				   c->name, c->text);
 	}
 }
 

@@ -32,6 +32,7 @@ struct look_row {
 	Condprof__Candidate match, best, least;
 	Condprof__Area area, match_place, best_place, least_place;
 	char why[256];
+	char text[DETECT_TEXT_MAX];
 };
 
 struct slot {
@@ -268,6 +269,8 @@ static void fill_check(const struct look *look, uint32_t index, const struct tri
 	if (!check->found || condition->kind != CONDITION_IMAGE)
 		message->best = fill_candidate(&row->best, &row->best_place, &check->best, condition->kind);
 	message->least = fill_candidate(&row->least, &row->least_place, &check->least, condition->kind);
+	memcpy(row->text, check->text, sizeof(row->text));
+	message->text = row->text[0] ? row->text : NULL;
 	message->has_number = check->has_value;
 	message->number = check->value;
 	message->has_needed_threshold = check->has_needed;

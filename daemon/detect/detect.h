@@ -67,6 +67,8 @@ void detect_memory_reserve(struct detect_memory *memory, const struct detect_fra
 /// The next check computes.
 void detect_memory_forget(struct detect_memory *memory);
 
+#define DETECT_TEXT_MAX 192 ///< bytes, with the NUL
+
 struct detect_result {
 	bool found;
 	bool evaluable; ///< false: area not inside the frame, empty, or smaller than the template; or no pixels of
@@ -80,6 +82,8 @@ struct detect_result {
 	struct rect place;        ///< source px
 	bool has_value;           ///< number: one was read, and
 	double value;             ///< this is it
+	const char *text;         ///< text, number, unless reused: the line it is about, or the first one, cut to
+				  ///< DETECT_TEXT_MAX; until the reader's next check. NULL: nothing was read
 	uint32_t used;            ///< 1 << detect_part of every part this check needed
 	uint32_t prepared;        ///< of those, the ones it prepared itself
 	int64_t prepared_ns[DETECT_PARTS]; ///< with a clock: how long each took

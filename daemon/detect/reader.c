@@ -74,11 +74,17 @@ struct detect_reader {
 	ETEXT_DESC *monitor;
 	uint8_t *gray, *large; // of the area; the same, enlarged
 	size_t gray_size, large_size;
+	char kept_line[DETECT_TEXT_MAX];
 };
 
 void detect_reader_init_process(void)
 {
 	setenv("OMP_THREAD_LIMIT", "1", 1);
+}
+
+char *reader_kept_line(struct detect_reader *reader)
+{
+	return reader->kept_line;
 }
 
 // --- making ----------------------------------------------------------------------------------------------------------
@@ -502,6 +508,12 @@ int reader_read(struct detect_reader *reader, struct picture_view view, const vo
 
 void detect_reader_init_process(void)
 {
+}
+
+char *reader_kept_line(struct detect_reader *reader)
+{
+	(void)reader;
+	return NULL;
 }
 
 int detect_reader_new(const char *languages, struct detect_reader **ret, struct error *error)

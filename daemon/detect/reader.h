@@ -12,6 +12,9 @@ struct read_line {
 	struct rect box;  ///< px of the view that was read, inside it
 };
 
+/// Room for a line that the caller wants to keep until the next check: DETECT_TEXT_MAX bytes.
+char *reader_kept_line(struct detect_reader *reader);
+
 /// @return whether to go on with the next line
 typedef bool (*read_line_function)(void *context, const struct read_line *line);
 

@@ -1,34 +1,57 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The text and the number condition: what is read in an area, held against what is wanted.
 #include <errno.h>
-#include <math.h>
+#include <string.h>
 
 #include "daemon/detect/frame.h"
 #include "daemon/detect/memory.h"
 #include "daemon/detect/number.h"
 #include "daemon/detect/reader.h"
 #include "daemon/detect/wanted.h"
+#include "proto/utf8.h"
 
 #define MISS 1e-9 // by less is none
 
+/// A line for people, in the reader's room.
+struct kept_line {
+	char *text;
+	bool any;
+};
+
 struct best_line {
+	struct kept_line kept;
 	struct detect_wanted *wanted;
 	size_t distance;
 	struct rect box;
 };
 
 struct first_number {
+	struct kept_line kept;
 	enum detect_format format;
 	enum number_found found;
 	double value;
 	struct rect box;
 };
 
+static void keep_line(struct kept_line *kept, const struct read_line *line)
+{
+	size_t size = MIN(line->size, DETECT_TEXT_MAX - 1U);
+
+	while (size && strchr(" \n", line->text[size - 1]))
+		size--;
+	memcpy(kept->text, line->text, size);
+	kept->text[size] = '\0';
+	utf8_make_printable(kept->text);
+	kept->any = true;
+}
+
 static bool hold_against(void *context, const struct read_line *line)
 {
 	struct best_line *best = context;
 	size_t distance = wanted_distance(best->wanted, line->text, line->size);
 
+	if (distance < best->distance || !best->kept.any)
+		keep_line(&best->kept, line);
 	if (distance < best->distance) {
 		best->distance = distance;
 		best->box = line->box;
@@ -42,6 +65,8 @@ static bool look_for_number(void *context, const struct read_line *line)
 
 	number->found = number_find(line->text, line->size, number->format, &number->value);
 	number->box = line->box;
+	if (number->found != NUMBER_NO_TOKEN || !number->kept.any)
+		keep_line(&number->kept, line);
 	return number->found == NUMBER_NO_TOKEN;
 }
 
@@ -76,8 +101,9 @@ static bool begin_check(struct detect_frame *frame, const struct detect_query *q
 	return query->memory && memory_recall(query->memory, frame, question, area, ret);
 }
 
-// What could not be read has no text in it.
-static void end_check(struct detect_frame *frame, const struct detect_query *query, int r, struct detect_result *ret)
+// What could not be read has no text in it. The line is not for later: its room is used again.
+static void end_check(struct detect_frame *frame, const struct detect_query *query, int r, const struct kept_line *kept,
+		      struct detect_result *ret)
 {
 	if (r == -ECANCELED) {
 		ret->stopped = true;
@@ -85,6 +111,7 @@ static void end_check(struct detect_frame *frame, const struct detect_query *que
 	}
 	if (query->memory)
 		memory_keep(query->memory, frame, ret);
+	ret->text = r == 0 && kept->any ? kept->text : NULL;
 }
 
 void detect_text(struct detect_frame *frame, struct detect_reader *reader, struct detect_wanted *wanted,
@@ -93,7 +120,7 @@ void detect_text(struct detect_frame *frame, struct detect_reader *reader, struc
 	struct detect_question question = {
 		.wanted = wanted, .area = query->area, .exact = query->exact, .threshold = query->threshold};
 	size_t length = wanted_length(wanted);
-	struct best_line best = {wanted, length, {0}};
+	struct best_line best = {.kept.text = reader_kept_line(reader), .wanted = wanted, .distance = length};
 	int r;
 
 	if (begin_check(frame, query, &question, ret))
@@ -104,14 +131,15 @@ void detect_text(struct detect_frame *frame, struct detect_reader *reader, struc
 	ret->score = 1 - (double)best.distance / (double)length;
 	ret->found = ret->score >= 1 - query->threshold / 100 - MISS;
 	set_place(&query->area, &best.box, ret);
-	end_check(frame, query, r, ret);
+	end_check(frame, query, r, &best.kept, ret);
 }
 
 void detect_number(struct detect_frame *frame, struct detect_reader *reader, enum detect_format format,
 		   const struct detect_query *query, struct detect_result *ret)
 {
 	struct detect_question question = {.format = format, .area = query->area, .exact = query->exact};
-	struct first_number number = {.format = format, .found = NUMBER_NO_TOKEN};
+	struct first_number number = {
+		.kept.text = reader_kept_line(reader), .format = format, .found = NUMBER_NO_TOKEN};
 	int r;
 
 	if (begin_check(frame, query, &question, ret))
@@ -122,5 +150,5 @@ void detect_number(struct detect_frame *frame, struct detect_reader *reader, enu
 		ret->value = number.value;
 		set_place(&query->area, &number.box, ret);
 	}
-	end_check(frame, query, r, ret);
+	end_check(frame, query, r, &number.kept, ret);
 }

@@ -10,6 +10,7 @@
 #include "daemon/engine/states.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #define BELOW 1e-6         // percent: what a lower threshold is lower by; scores have 1e-10
 #define LOWER_TRIES_MAX 32 // each finds something better; there are never so many
@@ -195,6 +196,7 @@ int trial_check(struct trial *trial, uint32_t condition, struct trial_check *ret
 	check.fulfilled = is_fulfilled(trial, c, &result);
 	check.has_value = check.found && result.has_value;
 	check.value = result.value;
+	snprintf(check.text, sizeof(check.text), "%s", result.text ? result.text : "");
 	if (check.found)
 		check.match = candidate(&result);
 	if (check.evaluable && c->kind == CONDITION_IMAGE) {

@@ -5,6 +5,7 @@
 #ifndef CONDPROF_TRIAL_H
 #define CONDPROF_TRIAL_H
 
+#include "daemon/detect/detect.h"
 #include "daemon/engine/clock.h"
 #include "daemon/scenario/scenario.h"
 
@@ -29,7 +30,8 @@ struct trial_check {
 	double needed;                ///< percent: found by this threshold, and by none that is lower. Exact
 	bool has_value;               ///< number: one was read
 	double value;
-	int64_t duration_ns; ///< of the session's check, on a picture it sees for the first time
+	char text[DETECT_TEXT_MAX]; ///< text, number: what was read; empty: nothing
+	int64_t duration_ns;        ///< of the session's check, on a picture it sees for the first time
 };
 
 /// @param scenario outlives it

@@ -133,6 +133,20 @@ def test_what_is_not_there_is_neither_found_nor_a_number():
                        'seen': (PASSES, PASSES), 'not': (PASSES, 0), 'other text': (PASSES, 0)})
 
 
+def test_try_says_what_was_read():
+    need_tesseract()
+    with Daemon() as daemon:
+        picture = 'sans-dark.png'
+        path, _, _ = write_file(daemon, picture, write_screen(daemon, picture))
+        words = ['try', str(path), '--frame', str(PICTURES / picture)]
+        rows = {row['name']: row for row in daemon.ctl('--json', *words).json()['conditions']}
+        equal({name: (row['fulfilled'], row['text']) for name, row in rows.items()},
+              {'SETTINGS': (True, 'Settings'), 'total': (True, '1.234.567,890'), 'absent': (True, 'Settings'),
+               'Settings': (False, '1.234.567,890'), 'small': (False, '1.234.567,890')})
+        equal(rows['small']['number'], 1234567.89)
+        contains(daemon.ctl(*words).ok().out, 'SETTINGS: “Settings” was read.', '1234567.89', 'small: “1.234.567,890” was read.')
+
+
 def test_a_missing_language_is_said_at_start():
     need_tesseract()
     with Daemon() as daemon:

@@ -444,6 +444,8 @@ START_TEST(where_and_how_like)
 	ck_assert_int_eq(result.y, result.place.top + (result.place.bottom - result.place.top) / 2);
 	ck_assert_int_lt(abs(result.x - (line.x + line.width / 2)), 8);
 
+	ck_assert_str_eq(result.text, line.what);
+
 	line.what[0] = '#';
 	result = look_for(stand, line.what, &query);
 	ck_assert(result.found); // one letter in seven or more
@@ -482,7 +484,7 @@ START_TEST(nothing_to_read)
 	struct detect_query query = {.area = {700, 0, 790, 30}, .threshold = 20};
 	struct detect_result result = look_for(stand, "OK", &query);
 
-	ck_assert(result.evaluable && !result.found && result.has_score);
+	ck_assert(result.evaluable && !result.found && result.has_score && !result.text);
 	ck_assert_double_eq(result.score, 0);
 	query.threshold = 100; // anything is alike enough: the whole area
 	result = look_for(stand, "OK", &query);
@@ -563,6 +565,7 @@ START_TEST(reused_while_nothing_changes)
 			else
 				detect_number(stand->frame, stand->reader, DETECT_FORMAT_AUTO, &query[i], &again);
 			ck_assert(again.reused == (pass == 1 || pass == 2));
+			ck_assert(!again.text == again.reused);
 			if (pass == 0)
 				result[i] = again;
 			ck_assert(again.found == result[i].found && again.has_value == result[i].has_value);
