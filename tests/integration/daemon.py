@@ -83,16 +83,17 @@ def test_every_mistake_has_its_place():
     with folder() as home:
         bad = home / 'bad.conf'
         bad.write_text('control-grup = root\nlog-level\nlog-level = loud\nmax-reports = many\nmax-reports = 3\n'
-                       'max-report-bytes = 1 KiB\nframe-folders = frames\nobserve-group = no-such-group-here\n= 3\nxauthority =\n')
+                       'max-report-bytes = 1 KiB\nframe-folders = frames\nobserve-group = no-such-group-here\n= 3\nxauthority =\nrotate = daily\n')
         err = condprofd('--check-config', '--config', bad).fails(1).err
         lines = err.splitlines()
-        equal([line.split(': ')[0] for line in lines], [f'{bad}:{number}' for number in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)])
+        equal([line.split(': ')[0] for line in lines], [f'{bad}:{number}' for number in range(1, 12)])
         contains(lines[0], "'control-grup'", "'control-group'")
         contains(lines[1], 'key = value')
         contains(lines[2], 'debug')
         contains(lines[4], 'already')
         contains(lines[6], 'absolute')
         contains(lines[7], 'no-such-group-here')
+        contains(lines[10], "'daily'", '24 h', 'never')
         bad.write_bytes(b'log-level = in\0fo\n')
         contains(condprofd('--check-config', '--config', bad).fails(1).err, ':1: ', 'NUL')
         bad.write_text('x = 1\n' * 100)
