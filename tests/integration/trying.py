@@ -11,7 +11,7 @@ import time
 import zlib
 
 from condprof_test import (CONDPROFCTL, SOURCE, Daemon, Refused, area, broadcast_condition, color_condition, contains, control,
-                           counter_condition, ctl, endless_scenario, equal, event, folder, frame, image_condition,
+                           counter_condition, endless_scenario, equal, event, folder, frame, image_condition,
                            make_scenario, note, png, run, run_program, scenario, skip_unless, texture, timer_condition,
                            until, write_frames)
 from xvfb_test import Button, Xvfb
