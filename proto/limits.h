@@ -43,6 +43,7 @@
 #define PICTURE_MAX_PIXELS (64 * 1024 * 1024)
 #define PNG_MAX_BYTES (256U * 1024U * 1024U)       ///< a PNG file
 #define TEMPLATES_MAX_PIXELS (128 * 1024 * 1024)   ///< all images of one scenario
+#define TEMPLATES_MAX_PIXELS_ALL TEMPLATES_MAX_PIXELS  ///< of all sessions together; condprofd.service has memory for them
 
 #define SESSIONS_MAX 64U
 #define STUCK_LIMIT_NS (60 * NSEC_PER_SEC)  ///< a session's thread without progress

@@ -72,12 +72,25 @@ static void fail_with_problems(struct exchange *exchange, const struct scenario_
 	exchange_fail_problems(exchange, &error, pointers, kept);
 }
 
+/// What is in the way is no mistake of the scenario's.
+static const struct error *busy_problem(const struct scenario_problems *problems)
+{
+	for (size_t i = 0; i < problems->count && i < ARRAY_SIZE(problems->items); i++)
+		if (problems->items[i].code == CONDPROF__CODE__BUSY)
+			return &problems->items[i];
+	return &problems->items[0];
+}
+
 static void fail_decoding(struct exchange *exchange, const struct decoding *decoding)
 {
 	struct error error;
 
 	if (decoding->result == -EINVAL && decoding->problems.count) {
 		fail_with_problems(exchange, &decoding->problems);
+		return;
+	}
+	if (decoding->result == -EBUSY) {
+		exchange_fail(exchange, busy_problem(&decoding->problems));
 		return;
 	}
 	if (decoding->result == -ENOMEM)

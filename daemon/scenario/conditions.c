@@ -8,6 +8,7 @@
 #include "proto/utf8.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 static bool within(int64_t value, int64_t low, int64_t high)
@@ -56,6 +57,26 @@ static bool check_contrast(struct decoder *decoder, struct picture_view view)
 	return false;
 }
 
+/// All scenarios' images together stay within a limit, whoever holds them: this side takes, scenario_free() gives back.
+static bool take_pixels(struct decoder *decoder, int64_t pixels)
+{
+	if (decoder->busy)
+		return false;
+
+	int64_t before = atomic_fetch_add(&scenario_pixels_held, pixels);
+
+	if (before + pixels <= TEMPLATES_MAX_PIXELS_ALL)
+		return true;
+	atomic_fetch_sub(&scenario_pixels_held, pixels);
+	decoder->busy = true;
+	problem_with_code(
+		decoder, CONDPROF__CODE__BUSY, "image",
+		"the images of all sessions have %d million pixels at the most, and %lld million are taken; stop "
+		"a session, or use smaller images",
+		TEMPLATES_MAX_PIXELS_ALL / 1000000, (long long)before / 1000000);
+	return false;
+}
+
 static struct picture *decode_png(struct decoder *decoder, const Condprof__ImageCondition *message)
 {
 	struct picture *picture = NULL;
@@ -72,7 +93,11 @@ static struct picture *decode_png(struct decoder *decoder, const Condprof__Image
 				TEMPLATES_MAX_PIXELS / 1000000);
 			return NULL;
 		}
+		if (!take_pixels(decoder, (int64_t)width * height))
+			return NULL;
 		r = png_decode(message->png.data, message->png.len, &picture, &error);
+		if (r < 0)
+			atomic_fetch_sub(&scenario_pixels_held, (int64_t)width * height);
 	}
 	if (r == -ENOMEM)
 		decoder->no_memory = true;

@@ -480,6 +480,8 @@ static int decode_all(struct decoder *decoder)
 		list_broadcasts(decoder);
 	if (decoder->no_memory)
 		return -ENOMEM;
+	if (decoder->busy)
+		return -EBUSY;
 	return decoder->problems->count == 0 ? 0 : -EINVAL;
 }
 

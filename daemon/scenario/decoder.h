@@ -7,11 +7,15 @@
 #include "daemon/scenario/names.h"
 #include "daemon/scenario/scenario.h"
 
+/// Pixels of the images of all scenarios that were decoded and are not freed yet.
+extern _Atomic int64_t scenario_pixels_held;
+
 struct decoder {
 	Condprof__Scenario *message; ///< becomes the scenario's storage: names point into it
 	struct scenario *scenario;
 	struct scenario_problems *problems;
 	bool no_memory;
+	bool busy; ///< all sessions' images together leave no room
 	int64_t template_pixels; ///< of all images so far
 	char *languages;         ///< where the next joined list of languages goes
 

@@ -8,6 +8,9 @@
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
+#include <stdatomic.h>
+
+_Atomic int64_t scenario_pixels_held;
 
 static const char *const kind_names[] = {
 	[CONDITION_IMAGE] = "image",         [CONDITION_COLOR] = "color", [CONDITION_TEXT] = "text",
@@ -85,13 +88,20 @@ uint32_t scenario_broadcast_condition(const struct scenario *scenario, uint32_t 
 	return NO_INDEX;
 }
 
+static void free_image(struct picture *image)
+{
+	if (image)
+		atomic_fetch_sub(&scenario_pixels_held, (int64_t)image->width * image->height);
+	picture_free(image);
+}
+
 struct scenario *scenario_free(struct scenario *scenario)
 {
 	if (!scenario)
 		return NULL;
 	for (uint32_t i = 0; scenario->conditions && i < scenario->n_conditions; i++)
 		if (scenario->conditions[i].kind == CONDITION_IMAGE)
-			picture_free(scenario->conditions[i].image.image);
+			free_image(scenario->conditions[i].image.image);
 	free(scenario->events);
 	free(scenario->conditions);
 	free(scenario->actions);

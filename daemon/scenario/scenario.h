@@ -173,7 +173,8 @@ struct scenario_problems {
 /// Places are those of the scenario file: screen-events[2].conditions[0].image, counters[1], rate.
 /// @param ret the caller's: scenario_free()
 /// @param problems filled on -EINVAL; every item has a place, but for what is wrong with the scenario as a whole
-/// @return 0, -EINVAL (problems), -EBADMSG: not a Scenario message, -EMSGSIZE, -ENOMEM
+/// @return 0, -EINVAL (problems), -EBADMSG: not a Scenario message, -EMSGSIZE, -ENOMEM; -EBUSY (problems): the images of
+/// all scenarios that are not freed yet leave no room for this one's
 int scenario_decode(const uint8_t *data, size_t size, struct scenario **ret, struct scenario_problems *problems);
 
 /// Sets the place of an error about a condition or an action, by their indices; with `field` behind it, unless NULL.

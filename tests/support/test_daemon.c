@@ -3,6 +3,7 @@
 //   CONDPROF_TEST_HANG=FILE      a check for the colour #010203 hangs while the file is there, as a fault in detection
 //                                would: whatever its session is told
 //   CONDPROF_TEST_STUCK_MS=N     after how long that is noticed
+//   CONDPROF_TEST_PIXELS=N       so many pixels of images are held by sessions that nobody sees
 //   CONDPROF_TEST_JOURNAL=FILE   what would go to the journal goes there: a field a line, an empty line behind each
 //   entry
 #define main condprofd_main
@@ -12,6 +13,7 @@ int main(int argc, char **argv);
 
 #include "daemon/control/stuck.h"
 #include "daemon/detect/detect.h"
+#include "daemon/scenario/decoder.h"
 
 #include <sched.h>
 #include <sys/uio.h>
@@ -63,9 +65,11 @@ int __wrap_sd_journal_sendv(const struct iovec *fields, int count)
 
 int main(int argc, char **argv)
 {
-	const char *limit = getenv("CONDPROF_TEST_STUCK_MS");
+	const char *limit = getenv("CONDPROF_TEST_STUCK_MS"), *pixels = getenv("CONDPROF_TEST_PIXELS");
 
 	if (limit)
 		stuck_watch_set_limit(atoll(limit) * NSEC_PER_MSEC);
+	if (pixels)
+		scenario_pixels_held = atoll(pixels);
 	return condprofd_main(argc, argv);
 }

@@ -3,6 +3,7 @@
 /// its place and its reason.
 #include "config.h"
 
+#include "daemon/scenario/decoder.h"
 #include "daemon/scenario/scenario.h"
 #include "proto/limits.h"
 #include "tests/support/unit.h"
@@ -1053,6 +1054,31 @@ START_TEST(large_ones)
 }
 END_TEST
 
+// The limit is for all scenarios that are not freed, whoever holds them.
+START_TEST(too_many_pixels_together)
+{
+	struct scenario *first, *second = NULL;
+	int64_t own;
+
+	ck_assert_int_eq(scenario_pixels_held, 0);
+	first = decode_good();
+	own = scenario_pixels_held;
+	ck_assert_int_ge(own, 8 * 8);
+	scenario_pixels_held = TEMPLATES_MAX_PIXELS_ALL - own + 1;
+	ck_assert_int_eq(decode_message(&f.scenario, &second), -EBUSY);
+	ck_assert_ptr_null(second);
+	ck_assert_uint_eq(problems.count, 1);
+	ck_assert_int_eq(problems.items[0].code, CONDPROF__CODE__BUSY);
+	ck_assert_ptr_nonnull(strstr(problems.items[0].message, "134 million pixels"));
+	ck_assert_int_eq(scenario_pixels_held, TEMPLATES_MAX_PIXELS_ALL - own + 1);
+	scenario_free(first); // and there is room again
+	second = decode_good();
+	scenario_free(second);
+	ck_assert_int_eq(scenario_pixels_held, TEMPLATES_MAX_PIXELS_ALL - 2 * own + 1);
+	scenario_pixels_held = 0;
+}
+END_TEST
+
 START_TEST(too_many_pixels)
 {
 	struct scenario *scenario = NULL;
@@ -1080,6 +1106,7 @@ START_TEST(too_many_pixels)
 	ck_assert_uint_eq(problems.count, 1);
 	ck_assert_int_eq(problems.items[0].code, CONDPROF__CODE__TOO_LARGE);
 	ck_assert_str_eq(problems.items[0].place, "screen-events[0].conditions[2].image");
+	ck_assert_int_eq(scenario_pixels_held, 0);
 }
 END_TEST
 
@@ -1107,6 +1134,7 @@ int main(void)
 	tcase_add_loop_test(tests, limits, 0, (int)ARRAY_SIZE(over));
 	tcase_add_test(tests, large_ones);
 	tcase_add_test(tests, too_many_pixels);
+	tcase_add_test(tests, too_many_pixels_together);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
 }
