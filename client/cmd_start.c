@@ -30,7 +30,7 @@
 struct start {
 	struct client *client;
 	struct scenario_to_send scenario; ///< no file: an installed one, which options.name names
-	char *screen, *input;
+	char *screen, *input, *record;
 	Condprof__StartOptions options;
 	bool wait;
 	struct connection *connection;
@@ -46,6 +46,7 @@ static void start_clear(struct start *start)
 	scenario_to_send_clear(&start->scenario);
 	free(start->screen);
 	free(start->input);
+	free(start->record);
 	if (start->signal_fd >= 0)
 		close(start->signal_fd);
 }
@@ -63,6 +64,19 @@ static enum exit_code take_uri(const struct client *client, const char *option, 
 	folder = getcwd(NULL, 0);
 	int r = uri_for_daemon(text, input, folder, client_is_remote(client), ret, &error);
 	return r < 0 ? client_fail(client, EXIT_USAGE, "%s %s: %s", option, text, error.message) : EXIT_DONE;
+}
+
+static enum exit_code take_record(struct start *start)
+{
+	const char *text = client_option(start->client, "--record");
+	CLEANUP_FREE char *folder = NULL;
+	struct error error = {0};
+
+	if (!text)
+		return EXIT_DONE;
+	folder = getcwd(NULL, 0);
+	int r = folder_for_daemon(text, folder, false, &start->record, &error);
+	return r < 0 ? client_fail(start->client, EXIT_USAGE, "--record %s: %s", text, error.message) : EXIT_DONE;
 }
 
 static enum exit_code take_limits(const struct client *client, Condprof__StartOptions *options)
@@ -98,6 +112,9 @@ static enum exit_code take_options(struct start *start)
 		code = take_uri(client, "--screen", false, &start->screen);
 	if (code == EXIT_DONE)
 		code = take_uri(client, "--input", true, &start->input);
+	if (code == EXIT_DONE)
+		code = take_record(start);
+	options->record = start->record;
 	options->screen = start->screen;
 	options->input = start->input;
 	options->has_dry_run = options->dry_run = client_flag(client, "--dry-run");

@@ -30,7 +30,7 @@ static const struct option_row start_options[] = {
 	{"--passes", NULL, "N", .help = "end after N passes"},
 	{"--duration", NULL, "TIME", .help = "end after this time"},
 	{"--no-report", NULL, NULL, .help = "measure and keep nothing"},
-	{"--record", NULL, "DIR", .help = "keep the frames", .later = true},
+	{"--record", NULL, "DIR", .help = "keep the frames there, by which the run can be played again"},
 	{"--wait", NULL, NULL, .help = "wait until the session has ended and its report is closed"},
 	{0},
 };

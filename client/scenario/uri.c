@@ -41,36 +41,24 @@ static int check_scheme(const char *uri, bool input, struct error *error)
 			 input ? "input" : "screen", scheme, example);
 }
 
-static int make_absolute(const char *path, const char *folder, bool remote, char **ret, struct error *error)
+static int make_absolute(const char *scheme, const char *path, const char *folder, bool remote, char **ret,
+			 struct error *error)
 {
-	if (*path == '\0' || *path == '?')
-		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL, "replay: names no folder: replay:FOLDER");
 	if (*path == '/')
-		return asprintf(ret, "replay:%s", path) < 0 ? -ENOMEM : 0;
+		return asprintf(ret, "%s%s", scheme, path) < 0 ? -ENOMEM : 0;
 	if (remote)
 		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
-				 "a replay folder stands on the daemon's machine: with -H it must be absolute");
+				 "the folder stands on the daemon's machine: with -H it must be absolute");
 	if (!folder)
 		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
-				 "a relative replay folder has no meaning here: write it absolute");
+				 "a relative folder has no meaning here: write it absolute");
 	while (!strncmp(path, "./", 2))
 		path += 2;
-	return asprintf(ret, "replay:%s%s%s", folder, strcmp(folder, "/") ? "/" : "", path) < 0 ? -ENOMEM : 0;
+	return asprintf(ret, "%s%s%s%s", scheme, folder, strcmp(folder, "/") ? "/" : "", path) < 0 ? -ENOMEM : 0;
 }
 
-int uri_for_daemon(const char *uri, bool input, const char *folder, bool remote, char **ret, struct error *error)
+static int check_result(char *result, char **ret, struct error *error)
 {
-	char *result = NULL;
-	int r = check_scheme(uri, input, error);
-
-	if (r < 0)
-		return r;
-	if (!input && !strncmp(uri, "replay:", 7))
-		r = make_absolute(uri + 7, folder, remote, &result, error);
-	else if (!(result = strdup(uri)))
-		r = -ENOMEM;
-	if (r < 0)
-		return r;
 	if (!utf8_valid(result, strlen(result))) {
 		free(result);
 		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
@@ -82,4 +70,30 @@ int uri_for_daemon(const char *uri, bool input, const char *folder, bool remote,
 	}
 	*ret = result;
 	return 0;
+}
+
+int folder_for_daemon(const char *path, const char *folder, bool remote, char **ret, struct error *error)
+{
+	char *result = NULL;
+
+	if (!*path)
+		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL, "names no folder");
+	int r = make_absolute("", path, folder, remote, &result, error);
+	return r < 0 ? r : check_result(result, ret, error);
+}
+
+int uri_for_daemon(const char *uri, bool input, const char *folder, bool remote, char **ret, struct error *error)
+{
+	char *result = NULL;
+	int r = check_scheme(uri, input, error);
+
+	if (r < 0)
+		return r;
+	if (!input && !strncmp(uri, "replay:", 7) && (!uri[7] || uri[7] == '?'))
+		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL, "replay: names no folder: replay:FOLDER");
+	if (!input && !strncmp(uri, "replay:", 7))
+		r = make_absolute("replay:", uri + 7, folder, remote, &result, error);
+	else if (!(result = strdup(uri)))
+		r = -ENOMEM;
+	return r < 0 ? r : check_result(result, ret, error);
 }

@@ -13,4 +13,7 @@
 /// @return 0, -EINVAL with an error, -ENOMEM
 int uri_for_daemon(const char *uri, bool input, const char *folder, bool remote, char **ret, struct error *error);
 
+/// The same for a folder alone.
+int folder_for_daemon(const char *path, const char *folder, bool remote, char **ret, struct error *error);
+
 #endif

@@ -242,6 +242,8 @@ static int start_session(struct session_entry *entry, uint64_t random_seed, stru
 		.screen_config = &entry->screen_config,
 		.dry_run = entry->record.dry_run,
 		.random_seed = random_seed,
+		.record = options->record,
+		.record_max_bytes = (int64_t)entry->configuration->record_max_bytes,
 		.max_passes = options->max_passes,
 		.max_duration_ns = options->max_duration_ns,
 		.period_ns = options->has_period ? options->period_ns : scenario->period_ns,

@@ -7,6 +7,7 @@
 #include "proto/limits.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -62,6 +63,16 @@ static int copy_rate(const Condprof__StartOptions *from, struct start_options *t
 	return 0;
 }
 
+static int copy_folder(const char *path, char **ret, struct error *error)
+{
+	if (path[0] != '/')
+		return bad_option(error, "record", "is not an absolute path");
+	if (strlen(path) >= PATH_MAX)
+		return bad_option(error, "record", "is longer than a path may be");
+	*ret = strdup(path);
+	return *ret ? 0 : error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
+}
+
 static int copy_options(const Condprof__StartOptions *from, struct start_options *to, struct error *error)
 {
 	int r;
@@ -82,6 +93,8 @@ static int copy_options(const Condprof__StartOptions *from, struct start_options
 		r = copy_uri("input", from->input, &to->input, error);
 	if (!r && from->name)
 		r = copy_name(from->name, &to->name, error);
+	if (!r && from->record)
+		r = copy_folder(from->record, &to->record, error);
 	return r < 0 ? r : copy_rate(from, to, error);
 }
 
@@ -207,6 +220,7 @@ struct upload *upload_free(struct upload *upload)
 	free(upload->options.input);
 	free(upload->trial.screen);
 	free(upload->options.name);
+	free(upload->options.record);
 	free(upload->data);
 	free(upload);
 	return NULL;

@@ -13,6 +13,7 @@ struct control;
 struct start_options {
 	char *screen, *input; ///< NULL: the scenario's
 	char *name;           ///< of an installed scenario; NULL: none
+	char *record;         ///< folder to record the run in; NULL: none
 	bool dry_run, no_report, wait;
 	bool has_period;
 	int64_t period_ns;  ///< with has_period; 0: unlimited

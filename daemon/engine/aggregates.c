@@ -6,6 +6,7 @@
 #include "daemon/engine/processor.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 static int pack(const ProtobufCMessage *message, uint8_t **ret, size_t *ret_size)
@@ -109,6 +110,32 @@ static void fill_ending(const struct overview_facts *facts, Condprof__DebugRepor
 	o->ended_unix_ns = facts->ended_unix_ns;
 }
 
+struct recording_message {
+	Condprof__Recording message;
+	struct tape_figures figures;
+};
+
+static void fill_recording(struct tape *tape, struct recording_message *recording, Condprof__DebugReportOverview *o)
+{
+	Condprof__Recording *message = &recording->message;
+	const struct tape_figures *figures = &recording->figures;
+
+	if (!tape)
+		return;
+	tape_figures(tape, &recording->figures);
+	condprof__recording__init(message);
+	message->folder = (char *)tape_path(tape);
+	message->has_passes = message->has_frames = message->has_bytes = message->has_dropped_frames =
+		message->has_dropped_passes = true;
+	message->passes = figures->passes;
+	message->frames = figures->frames;
+	message->bytes = figures->bytes;
+	message->dropped_frames = figures->dropped_frames;
+	message->dropped_passes = figures->dropped_passes;
+	message->cut_short = *figures->cut_short ? (char *)figures->cut_short : NULL;
+	o->recording = message;
+}
+
 static void fill_progress(const struct progress *progress, Condprof__DebugReportOverview *o)
 {
 	o->has_frames = o->has_missed_passes = true;
@@ -140,6 +167,7 @@ static void fill_figures(const struct session_figures *figures, const Condprof__
 
 /// Everything an overview points to.
 struct overview_parts {
+	struct recording_message recording;
 	struct session_figures figures;
 	Condprof__SessionTime time;
 	struct histogram_message lateness;
@@ -175,6 +203,7 @@ static int encode_overview(const struct scenario *scenario, struct overview_part
 	count_occurrences(scenario, timing, &o);
 	fill_ending(facts, &o);
 	fill_progress(progress, &o);
+	fill_recording(facts->tape, &parts->recording, &o);
 	o.time = &parts->time;
 	o.n_gaps = parts->figures.n_gaps;
 	o.gaps = parts->gap_refs;
@@ -451,5 +480,5 @@ size_t aggregates_most_bytes(const struct scenario *scenario)
 	for (uint32_t i = 0; i < scenario->n_counters; i++)
 		names += strlen(scenario->counters[i].name) + 4;
 	return scenario->n_conditions * condition + scenario->n_events * event + names + 2 * histogram + GAPS_MAX * 26 +
-	       1024;
+	       PATH_MAX + sizeof(struct tape_figures) + 1024;
 }

@@ -5,6 +5,7 @@
 #ifndef CONDPROF_AGGREGATES_H
 #define CONDPROF_AGGREGATES_H
 
+#include "daemon/recording/tape.h"
 #include "daemon/engine/ending.h"
 #include "daemon/engine/timing.h"
 
@@ -20,6 +21,7 @@ struct overview_facts {
 	int64_t started_unix_ns, ended_unix_ns;
 	int64_t lost_occurrences, dropped_occurrences, dropped_segments;
 	int64_t continues_session, continued_by; ///< of a rotated run; 0: none
+	struct tape *tape;                       ///< NULL: the run is not recorded
 };
 
 /// @param ret packed DebugReportOverview, undelimited; the caller's

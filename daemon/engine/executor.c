@@ -128,7 +128,7 @@ static void do_click(struct processor *processor, const struct action *action)
 	    !input_done(processor, input->ops->pointer_press(input)))
 		return;
 	if (press_ns > 0)
-		processor_wait(processor, time_add(engine_clock_now(processor->p.clock), press_ns));
+		processor_wait(processor, time_add(processor_decides_at(processor), press_ns));
 	input_done(processor, input->ops->pointer_release(input));
 }
 
@@ -163,7 +163,7 @@ static bool swipe_leg(struct processor *processor, struct point a, struct point 
 
 static void swipe_along(struct processor *processor, const struct point *points, uint32_t count, int64_t duration_ns)
 {
-	int64_t begin = engine_clock_now(processor->p.clock);
+	int64_t begin = processor_decides_at(processor);
 	int64_t from = begin;
 	double total = 0, done = 0;
 
@@ -312,7 +312,7 @@ static void do_stop(struct processor *processor, const struct action *action)
 
 static void do_pause(struct processor *processor, const struct action *action)
 {
-	int64_t now = engine_clock_now(processor->p.clock);
+	int64_t now = processor_decides_at(processor);
 
 	processor_wait(processor, time_add(now, vary_duration(processor, action->pause_ns)));
 }
@@ -395,7 +395,7 @@ int64_t execute_actions(struct processor *processor, uint32_t event)
 		since = now;
 		processor_step(processor);
 		occurrence_action(processor->occurrence, action->kind);
-		if (ending_requested(processor->p.ending))
+		if (processor_stopping(processor))
 			occurrence_action_skipped(processor->occurrence);
 		else
 			kinds[action->kind].run(processor, action);

@@ -50,7 +50,7 @@ static int take_memory(struct processor *processor)
 	r = rotation_init(&processor->rotation, processor->p.ending->wake_fd, processor->occurrence != NULL);
 	if (r < 0)
 		return r;
-	return states_init(&processor->states, scenario, processor->p.clock);
+	return states_init(&processor->states, scenario, processor->clock);
 }
 
 int processor_new(const struct processor_params *params, struct processor **ret)
@@ -62,6 +62,11 @@ int processor_new(const struct processor_params *params, struct processor **ret)
 		return -ENOMEM;
 	processor->p = *params;
 	processor->random = params->random_seed;
+	processor->clock = params->clock;
+	if (rerun_init(&processor->rerun_memory, params->clock, params->tape, params->screen)) {
+		processor->rerun = &processor->rerun_memory;
+		processor->clock = &processor->rerun->clock;
+	}
 	processor->progress.checking = NO_INDEX;
 	processor->rotation = ROTATION_NONE;
 	r = take_memory(processor);
@@ -89,19 +94,26 @@ struct processor *processor_free(struct processor *processor)
 
 // --- ending and waiting ----------------------------------------------------------------------------------------------
 
-static void end_session(struct processor *processor, Condprof__EndReason reason, const char *text)
+void processor_end(struct processor *processor, Condprof__EndReason reason, const char *text)
 {
 	ending_request(processor->p.ending, reason, ending_result(reason), text);
 }
 
-bool processor_ending(struct processor *processor)
+static bool is_ending(struct processor *processor)
 {
 	if (ending_requested(processor->p.ending))
 		return true;
 	if (processor->end_ns == INT64_MAX || engine_clock_now(processor->p.clock) < processor->end_ns)
 		return false;
-	end_session(processor, CONDPROF__END_REASON__REASON_DURATION, NULL);
+	processor_end(processor, CONDPROF__END_REASON__REASON_DURATION, NULL);
 	return true;
+}
+
+bool processor_ending(struct processor *processor)
+{
+	bool seen = is_ending(processor);
+
+	return processor->rerun ? rerun_look(processor, seen) : seen;
 }
 
 void processor_set_waiting(struct processor *processor, bool waiting)
@@ -110,20 +122,32 @@ void processor_set_waiting(struct processor *processor, bool waiting)
 	atomic_store_explicit(&processor->progress.waiting, waiting, memory_order_relaxed);
 }
 
-static bool wait_for(struct processor *processor, int64_t deadline_ns, int wake_fd)
+static bool wait_for(struct processor *processor, struct engine_clock *clock, int64_t deadline_ns, int64_t end_ns,
+		     int wake_fd)
 {
-	struct engine_clock *clock = processor->p.clock;
 	int woken;
 
 	processor_set_waiting(processor, true);
-	woken = clock->ops->wait(clock, MIN(deadline_ns, processor->end_ns), wake_fd);
+	woken = clock->ops->wait(clock, MIN(deadline_ns, end_ns), wake_fd);
 	processor_set_waiting(processor, false);
-	return !woken && (deadline_ns < processor->end_ns || !processor_ending(processor));
+	return !woken && (deadline_ns < end_ns || !is_ending(processor));
+}
+
+// The time limit as the decisions' clock has it.
+static int64_t decisions_end_ns(const struct processor *processor)
+{
+	const struct rerun *rerun = processor->rerun;
+
+	return processor->end_ns == INT64_MAX || !rerun || rerun->plays ? processor->end_ns
+									: processor->end_ns - rerun->start_ns;
 }
 
 bool processor_wait(struct processor *processor, int64_t deadline_ns)
 {
-	return wait_for(processor, deadline_ns, processor->p.ending->wake_fd);
+	bool reached = wait_for(processor, processor->clock, deadline_ns, decisions_end_ns(processor),
+				processor->p.ending->wake_fd);
+
+	return processor->rerun ? !rerun_look(processor, !reached) : reached;
 }
 
 // --- step 2: the frame -----------------------------------------------------------------------------------------------
@@ -193,7 +217,7 @@ static bool use_frame(struct processor *processor, const struct frame *frame)
 	atomic_store_explicit(&progress->frame_width, frame->view.width, memory_order_relaxed);
 	atomic_store_explicit(&progress->frame_height, frame->view.height, memory_order_relaxed);
 	if (fit_detector(processor, frame->view.width, frame->view.height, &error) < 0) {
-		end_session(processor, CONDPROF__END_REASON__REASON_INTERNAL, error.message);
+		processor_end(processor, CONDPROF__END_REASON__REASON_INTERNAL, error.message);
 		return false;
 	}
 	processor->p.detector->ops->begin(processor->p.detector, frame->view);
@@ -213,12 +237,12 @@ static bool take_status(struct processor *processor, enum screen_status status, 
 	case SCREEN_INTERRUPTED:
 		return !processor_ending(processor);
 	case SCREEN_ENDED:
-		end_session(processor, CONDPROF__END_REASON__REASON_SOURCE_ENDED, NULL);
+		processor_end(processor, CONDPROF__END_REASON__REASON_SOURCE_ENDED, NULL);
 		return false;
 	case SCREEN_FAILED:
 		break;
 	}
-	end_session(processor, CONDPROF__END_REASON__REASON_SOURCE_FAILED, processor->p.screen->failure.message);
+	processor_end(processor, CONDPROF__END_REASON__REASON_SOURCE_FAILED, processor->p.screen->failure.message);
 	return false;
 }
 
@@ -233,6 +257,8 @@ static bool take_frame(struct processor *processor)
 	// without screen events a live picture serves nobody; a replay goes on, to come to its end
 	if (!processor->p.scenario->screen_events && screen->live)
 		return true;
+	if (processor->rerun && !rerun_looks_for_frame(processor->rerun))
+		return true;
 	wait = frame_deadline(processor);
 	processor_enter(processor, TIME_FRAME_WAIT);
 	processor_set_waiting(processor, true);
@@ -243,6 +269,8 @@ static bool take_frame(struct processor *processor)
 		status = screen->ops->get(screen, &wait, &frame);
 	}
 	processor_enter(processor, TIME_ENGINE);
+	if (processor->rerun)
+		rerun_frame(processor, status == SCREEN_OK ? &frame : NULL);
 	return take_status(processor, status, &frame);
 }
 
@@ -256,6 +284,8 @@ static bool refresh_frame(struct processor *processor)
 	processor_enter(processor, TIME_FRAME_GET);
 	status = screen->ops->refresh(screen, &wait, &frame);
 	processor_enter(processor, TIME_ENGINE);
+	if (processor->rerun)
+		rerun_frame(processor, status == SCREEN_OK ? &frame : NULL);
 	if (status == SCREEN_OK && frame.serial == processor->frame.serial &&
 	    frame.view.pixels == processor->frame.view.pixels)
 		return true; // the same picture: what is prepared of it stays
@@ -406,14 +436,20 @@ static void look_for_gap(struct processor *processor)
 // @return whether it is a counted pass: one that did not end in step 1 or 2
 static bool run_pass(struct processor *processor)
 {
+	if (processor->rerun && !rerun_pass(processor))
+		return false;
 	if (!processor->states.n_enabled) {
-		end_session(processor, CONDPROF__END_REASON__REASON_ALL_EVENTS_DISABLED, NULL);
+		processor_end(processor, CONDPROF__END_REASON__REASON_ALL_EVENTS_DISABLED, NULL);
 		return false;
 	}
 	look_for_gap(processor);
 	if (!take_frame(processor))
 		return false;
+	if (processor->rerun)
+		rerun_receive(processor);
 	states_take_broadcasts(&processor->states);
+	if (processor->rerun)
+		rerun_received(processor);
 	trigger_events(processor);
 	if (processor->frame_usable)
 		screen_events(processor);
@@ -432,13 +468,15 @@ bool processor_pass(struct processor *processor)
 	if (processor->p.timing)
 		timing_pass_begin(processor->p.timing);
 	counted = run_pass(processor);
+	if (processor->rerun)
+		rerun_pass_end(processor);
 	if (processor->p.timing)
 		timing_pass_end(processor->p.timing, counted);
 	if (counted)
 		progress_add(&processor->progress.passes, 1);
 	if (processor->p.max_passes && processor->progress.passes >= processor->p.max_passes)
-		end_session(processor, CONDPROF__END_REASON__REASON_PASSES, NULL);
-	return !ending_requested(processor->p.ending);
+		processor_end(processor, CONDPROF__END_REASON__REASON_PASSES, NULL);
+	return !processor_stopping(processor);
 }
 
 // --- step 6: the limiter ---------------------------------------------------------------------------------------------
@@ -451,7 +489,8 @@ static bool wait_at(struct processor *processor, enum time_site site, int64_t de
 		return !processor_ending(processor);
 	processor_enter(processor, site);
 	// between two passes a rotation needn't wait for the next one
-	while (!(reached = wait_for(processor, deadline_ns, processor->rotation.wake_fd)) &&
+	while (!(reached = wait_for(processor, processor->p.clock, deadline_ns, processor->end_ns,
+				    processor->rotation.wake_fd)) &&
 	       !processor_ending(processor))
 		rotation_woken(processor);
 	processor_enter(processor, TIME_OTHER);
@@ -462,6 +501,8 @@ bool processor_limit(struct processor *processor)
 {
 	struct limiter *limiter = &processor->limiter;
 
+	if (processor->rerun && processor->rerun->plays)
+		return !processor_ending(processor); // its passes are when they were
 	if (!limiter->period_ns) {
 		bool go_on = !processor->p.screen->live ||
 			     wait_at(processor, TIME_SAFETY_WAIT, time_add(limiter->deadline_ns, SAFETY_PERIOD_NS));
@@ -489,9 +530,16 @@ void processor_start(struct processor *processor)
 
 	processor->end_ns = processor->p.max_duration_ns ? time_add(now, processor->p.max_duration_ns) : INT64_MAX;
 	limiter_start(&processor->limiter, processor->p.period_ns, now);
-	states_start(&processor->states);
-	if (processor->p.timing) {
+	if (processor->p.timing)
 		timing_start(processor->p.timing);
+	if (processor->rerun)
+		rerun_start(processor); // a recording that cannot be read says so again in the first pass
+	states_start(&processor->states);
+	if (processor->rerun) {
+		rerun_started(processor);
+		processor_enter(processor, TIME_OTHER);
+	}
+	if (processor->p.timing) {
 		processor->previous_done_ns = timing_start_ns(processor->p.timing);
 		processor->suspended_ns = INT64_MIN;
 		for (int i = 0; i < 16 && processor->p.suspend; i++)

@@ -15,6 +15,7 @@
 #include "daemon/engine/limiter.h"
 #include "daemon/engine/messenger.h"
 #include "daemon/engine/occurrence.h"
+#include "daemon/engine/rerun.h"
 #include "daemon/engine/rotation.h"
 #include "daemon/engine/states.h"
 #include "daemon/engine/timing.h"
@@ -37,6 +38,7 @@ struct processor_params {
 	struct messenger *messenger;         ///< NULL: signals and notifications go nowhere
 	struct timing *timing;               ///< NULL: nothing is measured
 	struct recorder *recorder;           ///< NULL: no occurrences
+	struct tape *tape;                   ///< NULL: the run is not recorded
 	struct gate *recorder_gate;          ///< entered for each call of the recorder; NULL: nobody takes it away
 	suspend_clock suspend;               ///< looked at once a pass, with timing; NULL: gaps aren't looked for
 	int64_t session_id;                  ///< for the journal
@@ -67,6 +69,9 @@ struct processor {
 	struct occurrence *occurrence; ///< NULL without a recorder
 
 	struct rotation rotation;
+	struct rerun rerun_memory;
+	struct rerun *rerun;        ///< NULL: nothing is recorded, and no recording is played
+	struct engine_clock *clock; ///< of decisions
 
 	int64_t pass;          ///< the one that runs, from 1 in every report
 	int64_t passes_before; ///< of the run, in the reports before this one
@@ -116,6 +121,21 @@ void processor_receive(struct processor *processor, uint32_t broadcast);
 
 /// Whether the session is to end, by a stop or its time limit.
 bool processor_ending(struct processor *processor);
+/// The same, by a stop alone.
+static inline bool processor_stopping(struct processor *processor)
+{
+	bool seen = ending_requested(processor->p.ending);
+
+	return processor->rerun ? rerun_look(processor, seen) : seen;
+}
+/// Ends the session for a reason that always has the same result.
+void processor_end(struct processor *processor, Condprof__EndReason reason, const char *text);
+
+/// The time that a decision goes by.
+static inline int64_t processor_decides_at(struct processor *processor)
+{
+	return engine_clock_now(processor->clock);
+}
 
 /// Waits on the engine clock until a deadline, the session's end or a stop. @return whether the deadline was reached
 bool processor_wait(struct processor *processor, int64_t deadline_ns);

@@ -35,6 +35,7 @@ struct session {
 	struct session_params p;
 	struct scenario *scenario;
 	char *screen_uri, *input_uri;
+	char *record; // folder; NULL: it is not recorded
 	pthread_t thread;
 	struct ending ending;
 	_Atomic int phase;
@@ -143,10 +144,37 @@ static int open_ends(struct session *session, const struct screen_wait *wait, st
 	r = input_open(session->p.dry_run ? "log:" : session->input_uri, session->p.screen_config, wait, &input, error);
 	if (r < 0)
 		return opening_failed(session, r, "input", CONDPROF__CODE__INPUT_FAILED, error);
+	if (session->screen->ops->pass) // a recording: what is drawn by lot is drawn as it was
+		session->p.random_seed = session->screen->random_seed;
 	r = guarded_input_new(input, &session->input);
 	if (r < 0)
 		input_close(input);
 	return r < 0 ? error_set(error, CONDPROF__CODE__INTERNAL, -r, "no memory for the input") : 0;
+}
+
+static int open_tape(struct session *session, struct error *error)
+{
+	const struct scenario *scenario = session->scenario;
+	CLEANUP_FREE struct tape_broadcast *broadcasts = calloc(scenario->n_broadcasts + 1U, sizeof(*broadcasts));
+	struct tape_params params = {
+		.path = session->record,
+		.frame_folders = session->p.screen_config ? session->p.screen_config->frame_folders : NULL,
+		.max_bytes = session->p.record_max_bytes,
+		.scenario_name = scenario->name,
+		.random_seed = session->p.random_seed,
+		.session_id = session->p.id,
+		.started_unix_ns = read_clock(CLOCK_REALTIME),
+		.broadcasts = broadcasts,
+		.n_broadcasts = scenario->n_broadcasts,
+	};
+
+	if (!session->record)
+		return 0;
+	if (!broadcasts)
+		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "no memory for the recording");
+	for (uint32_t i = 0; i < scenario->n_broadcasts; i++)
+		broadcasts[i] = (struct tape_broadcast){scenario->broadcasts[i].name, scenario->broadcasts[i].bus};
+	return tape_open(&params, &session->run.tape, error);
 }
 
 static int open_recorder(struct session *session, struct error *error)
@@ -176,6 +204,7 @@ static int make_processor(struct session *session, struct error *error)
 		.recorder_gate = &session->recorder_gate,
 		.secrets = session->p.secrets,
 		.messenger = session->p.messenger,
+		.tape = session->run.tape,
 		.suspend = suspend_clock_boottime,
 		.session_id = session->p.id,
 		.period_ns = session->p.period_ns,
@@ -209,7 +238,8 @@ static void on_received(void *context, uint32_t broadcast)
 {
 	struct session *session = context;
 
-	processor_receive(session->processor, broadcast);
+	if (!session->screen->ops->pass) // a recording that is played has its own
+		processor_receive(session->processor, broadcast);
 }
 
 /// After this every broadcast reaches the first pass.
@@ -242,7 +272,9 @@ static int open_session(struct session *session, struct error *error)
 	r = open_ends(session, &wait, error);
 	if (r < 0)
 		return r;
-	r = make_processor(session, error);
+	r = open_tape(session, error);
+	if (r == 0)
+		r = make_processor(session, error);
 	if (r < 0)
 		return r;
 	r = open_messenger(session, &wait, error);
@@ -387,8 +419,10 @@ static void destroy(struct session *session)
 	scenario_free(scenario);
 	ending_deinit(&session->ending);
 	gate_deinit(&session->recorder_gate);
+	tape_free(session->run.tape);
 	free(session->screen_uri);
 	free(session->input_uri);
+	free(session->record);
 	free(session);
 }
 
@@ -423,6 +457,8 @@ static void *session_thread(void *argument)
 	session_report_end(session->report, NULL);
 	take_back_rotation(session);
 	close_ends(session);
+	if (session->run.tape)
+		tape_finish(session->run.tape);
 	ending_get(&session->ending, &ending); // an input that fails as it closes may have had its say
 	session_report_end(session->report, &ending);
 	session_report_close(session->report, &error);
@@ -493,7 +529,10 @@ int session_start(const struct session_params *params, struct session **ret, str
 	session->input_uri = strdup(params->input_uri);
 	snprintf(name, sizeof(name), "engine-%lld", (long long)params->id);
 	name[15] = '\0';
-	r = session->screen_uri && session->input_uri ? make_report(session, params->id, &report) : -ENOMEM;
+	session->record = params->record ? strdup(params->record) : NULL;
+	r = session->screen_uri && session->input_uri && !session->record == !params->record
+		    ? make_report(session, params->id, &report)
+		    : -ENOMEM;
 	session->report = report;
 	if (!r)
 		r = wait_start_thread(&session->thread, name, session_thread, session);

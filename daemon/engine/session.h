@@ -33,7 +33,9 @@ struct session_params {
 	int64_t max_passes;          ///< 0: no end
 	int64_t max_duration_ns;     ///< 0: no end
 	int64_t period_ns;           ///< of the limiter, the scenario's or the command line's; 0: unlimited
-	uint64_t random_seed;        ///< for `randomize`
+	uint64_t random_seed;        ///< for `randomize`; a recording that is played has its own
+	const char *record;          ///< copied; folder to record the run in, NULL: none
+	int64_t record_max_bytes;
 	struct writer *writer;       ///< NULL: no report
 	struct secrets *secrets;     ///< handed over on success; NULL: the scenario types none
 	struct messenger *messenger; ///< handed over on success; NULL: the scenario needs none

@@ -134,6 +134,7 @@ int session_report_overview(struct session_report *report, struct losses lost, u
 		.dropped_segments = lost.dropped_segments,
 		.continues_session = report->continues_session,
 		.continued_by = atomic_load(&report->continued_by),
+		.tape = report->run->tape,
 	};
 	struct progress progress;
 

@@ -13,6 +13,7 @@ struct session_run {
 	int64_t period_ns;
 	struct writer *writer;           ///< NULL: no report is kept
 	const struct progress *progress; ///< of the whole run; NULL before there is a processor
+	struct tape *tape;               ///< NULL: it is not recorded
 };
 
 /// Counts of the whole run at one moment: a report has the difference of two.

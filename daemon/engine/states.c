@@ -191,19 +191,24 @@ void states_receive(struct states *states, uint32_t broadcast)
 				 memory_order_relaxed);
 }
 
-bool states_emit(struct states *states, const char *name)
+bool states_receive_named(struct states *states, const char *name, Condprof__Bus bus)
 {
 	const struct scenario *scenario = states->scenario;
 
 	for (uint32_t i = 0; i < scenario->n_broadcasts; i++) {
 		const struct broadcast *broadcast = &scenario->broadcasts[i];
 
-		if (broadcast->bus != CONDPROF__BUS__BUS_NONE || strcmp(broadcast->name, name) != 0)
+		if (broadcast->bus != bus || strcmp(broadcast->name, name) != 0)
 			continue;
 		states_receive(states, i);
 		return true;
 	}
 	return false;
+}
+
+bool states_emit(struct states *states, const char *name)
+{
+	return states_receive_named(states, name, CONDPROF__BUS__BUS_NONE);
 }
 
 void states_take_broadcasts(struct states *states)

@@ -52,6 +52,8 @@ bool states_compare(double value, Condprof__Comparison comparison, double operan
 bool states_emit(struct states *states, const char *name);
 /// Any thread: a broadcast came by its bus.
 void states_receive(struct states *states, uint32_t broadcast);
+/// Any thread. As states_emit(), for one that is said to have come by this bus.
+bool states_receive_named(struct states *states, const char *name, Condprof__Bus bus);
 /// What was received so far is of this pass from now on.
 void states_take_broadcasts(struct states *states);
 /// At a pass's end they are gone.

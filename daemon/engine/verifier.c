@@ -9,7 +9,12 @@ static bool verify_screen(struct processor *processor, uint32_t condition, struc
 {
 	const struct condition *c = &processor->p.scenario->conditions[condition];
 
-	processor->p.detector->ops->check(processor->p.detector, condition, result);
+	if (processor->rerun && rerun_stops_check(processor))
+		*result = (struct detect_result){.stopped = true};
+	else
+		processor->p.detector->ops->check(processor->p.detector, condition, result);
+	if (processor->rerun && result->stopped)
+		rerun_check_stopped(processor);
 	outcome->matched = result->evaluable && !result->stopped && result->found;
 	outcome->has_score = result->evaluable && !result->stopped && result->has_score;
 	outcome->score = result->score;
@@ -136,7 +141,7 @@ bool verify_event(struct processor *processor, uint32_t event)
 {
 	const struct event *e = &processor->p.scenario->events[event];
 	struct verification *verification = &processor->verification;
-	int64_t reference_ns = processor->states.has_timers[event] ? engine_clock_now(processor->p.clock) : 0;
+	int64_t reference_ns = processor->states.has_timers[event] ? processor_decides_at(processor) : 0;
 
 	verification->event = event;
 	verification->reached = 0;
@@ -155,7 +160,7 @@ bool verify_event(struct processor *processor, uint32_t event)
 				states_timers_fulfilled(&processor->states, event, condition, reference_ns);
 			return e->any;
 		}
-		if (ending_requested(processor->p.ending) && verification->reached < e->conditions) {
+		if (verification->reached < e->conditions && processor_stopping(processor)) {
 			if (processor->p.timing)
 				timing_event_abandoned(processor->p.timing, event,
 						       e->first_condition + verification->reached);

@@ -3,6 +3,8 @@
 
 #include "daemon/screen/folder.h"
 
+#include "daemon/recording/folder.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,43 +26,6 @@ static int fail_file(struct error *error, int errno_value, const struct folder *
 {
 	return error_set(error, CONDPROF__CODE__SCREEN_FAILED, errno_value, "replay: %.300s/%.255s: %s", folder->path,
 			 name, what);
-}
-
-// What the descriptor really is, without any symbolic link.
-static int real_path(int fd, char out[PATH_MAX])
-{
-	char link[64];
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	ssize_t length = readlink(link, out, PATH_MAX - 1);
-	if (length < 0)
-		return -errno;
-	out[length] = '\0';
-	return 0;
-}
-
-static bool is_below(const char *path, const char *top)
-{
-	size_t length = strlen(top);
-
-	if (length == 1)
-		return true; // "/"
-	return strncmp(path, top, length) == 0 && (path[length] == '/' || path[length] == '\0');
-}
-
-static bool is_allowed(int fd, const char *const *allowed)
-{
-	char path[PATH_MAX], top[PATH_MAX];
-
-	if (real_path(fd, path) < 0)
-		return false;
-	for (; *allowed; allowed++) {
-		CLEANUP_CLOSE int top_fd = open(*allowed, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-		if (top_fd >= 0 && real_path(top_fd, top) >= 0 && is_below(path, top))
-			return true;
-	}
-	return false;
 }
 
 static bool is_png_name(const char *name)
@@ -212,27 +177,35 @@ static int not_allowed(const char *path, struct error *error)
 			 path);
 }
 
-// As it is written. Whether a folder elsewhere is there, or readable, is nobody's business who may not name it.
-static bool is_written_below(const char *path, const char *const *allowed)
+// A recording's files hold only what changed: its frames are put together.
+static int open_recording(struct folder *folder, struct error *error)
 {
-	for (; *allowed; allowed++)
-		if (is_below(path, *allowed) && !strstr(path, "/.."))
-			return true;
-	return false;
+	int r = recorded_open(folder->fd, folder->path, &folder->recorded, error);
+
+	if (r < 0)
+		return r;
+	folder->count = folder->recorded->n_frames;
+	if (folder->count) {
+		folder->width = folder->recorded->frames[0].width;
+		folder->height = folder->recorded->frames[0].height;
+	}
+	return 0;
 }
 
 static int open_checked(const char *path, const char *const *allowed, struct folder *folder, struct error *error)
 {
 	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder->fd < 0 && allowed && !is_written_below(path, allowed))
+	if (folder->fd < 0 && !folder_is_written_below(path, allowed))
 		return not_allowed(path, error);
 	if (folder->fd < 0 && errno == EACCES)
 		return fail(error, EACCES, path, "the daemon's user may not read this folder");
 	if (folder->fd < 0)
 		return fail(error, errno, path, strerror(errno));
 	folder->restricted = allowed != NULL;
-	if (allowed && !is_allowed(folder->fd, allowed))
+	if (!folder_is_allowed(folder->fd, allowed))
 		return not_allowed(path, error);
+	if (recorded_is(folder->fd))
+		return open_recording(folder, error);
 	int r = list_names(folder, error);
 	return r < 0 ? r : read_first_size(folder, error);
 }
@@ -258,8 +231,9 @@ struct folder *folder_close(struct folder *folder)
 {
 	if (!folder)
 		return NULL;
-	for (size_t i = 0; i < folder->count; i++)
+	for (size_t i = 0; folder->names && i < folder->count; i++)
 		free(folder->names[i]);
+	recorded_close(folder->recorded);
 	free(folder->names);
 	free(folder->buffer);
 	free(folder->path);
@@ -271,10 +245,14 @@ struct folder *folder_close(struct folder *folder)
 
 int folder_read(struct folder *folder, size_t index, struct picture **ret, struct error *error)
 {
-	const char *name = folder->names[index];
+	const char *name = folder->recorded ? NULL : folder->names[index];
 	struct error why = {0};
 	size_t size = 0;
-	int r = read_file(folder, name, FOLDER_MAX_FILE_BYTES, &size, error);
+	int r;
+
+	if (folder->recorded)
+		return recorded_frame(folder->recorded, (uint32_t)index + 1, ret, error);
+	r = read_file(folder, name, FOLDER_MAX_FILE_BYTES, &size, error);
 
 	if (r < 0)
 		return r;

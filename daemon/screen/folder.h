@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// A folder of PNG files as a replay reads it: its names as they were when it was opened, in name order (bytes
 /// compared). Every file is opened below the folder that was opened first, whatever its path means by then, and is read
-/// whole.
+/// whole. A folder that start --record has made gives its frames, put together.
 #ifndef CONDPROF_SCREEN_FOLDER_H
 #define CONDPROF_SCREEN_FOLDER_H
 
+#include "daemon/recording/recorded.h"
 #include "daemon/screen/screen.h"
 
 #define FOLDER_MAX_FILES 1000000U
@@ -14,8 +15,9 @@ struct folder {
 	int fd;
 	char *path;      ///< as it was given, for messages
 	bool restricted; ///< symbolic links in it are refused
+	struct recorded *recorded; ///< of a recording: its frames, instead of names
 	char **names;
-	size_t count;      ///< >= 1
+	size_t count;      ///< >= 1, but of a recording
 	int width, height; ///< px, of the first picture
 	uint8_t *buffer;   ///< of the last file read
 	size_t buffer_size;

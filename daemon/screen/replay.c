@@ -9,6 +9,7 @@
 
 #include "daemon/screen/folder.h"
 #include "daemon/screen/kinds.h"
+#include "daemon/screen/playback.h"
 #include "daemon/screen/uri.h"
 #include "daemon/screen/wait.h"
 
@@ -31,7 +32,7 @@
 struct replay_options {
 	char path[PATH_MAX];
 	double fps; // 0: by pass
-	bool loop;
+	bool loop, virtual_clock;
 };
 
 enum slot_state { SLOT_EMPTY, SLOT_FILLING, SLOT_READY, SLOT_TAKEN };
@@ -102,12 +103,12 @@ static int set_loop(void *context, const char *value, struct error *error)
 
 static int set_clock(void *context, const char *value, struct error *error)
 {
-	(void)context;
+	struct replay_options *options = context;
+
 	if (strcmp(value, "virtual") != 0)
 		return bad(error, "clock can only be \"virtual\"", value);
-	return error_set(error, CONDPROF__CODE__UNSUPPORTED, ENOTSUP,
-			 "replay: clock=virtual needs a folder made by --record, which is not supported yet; leave the "
-			 "option out");
+	options->virtual_clock = true;
+	return 0;
 }
 
 enum option { OPTION_STEP, OPTION_FPS, OPTION_LOOP, OPTION_CLOCK, OPTIONS };
@@ -130,6 +131,9 @@ static int set_options(struct replay_options *options, const char *text, struct 
 	if (seen & 1U << OPTION_STEP && seen & 1U << OPTION_FPS)
 		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
 				 "replay: step=pass and fps=N exclude each other");
+	if (options->virtual_clock && (options->fps > 0 || options->loop))
+		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
+				 "replay: clock=virtual plays a session as it was: without fps and loop");
 	return 0;
 }
 
@@ -680,6 +684,14 @@ static int replay_open(const char *rest, const struct screen_config *config, con
 		r = open_folder(&options, config, wait, &folder, error);
 	if (r < 0)
 		return r;
+	if (options.virtual_clock)
+		return playback_open(folder, ret, error);
+	if (folder->count == 0) {
+		folder_close(folder);
+		return error_set(error, CONDPROF__CODE__SCREEN_FAILED, ENOENT,
+				 "replay: %.400s is a recording without a frame: only clock=virtual plays it",
+				 options.path);
+	}
 	int width = folder->width, height = folder->height;
 	struct replay *replay = calloc(1, sizeof(*replay));
 	struct feed *feed = feed_new(folder, &options);

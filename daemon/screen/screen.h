@@ -30,6 +30,22 @@ struct frame {
 	const char *name;         ///< of its file, where it has one, until the screen is closed; others leave it alone
 };
 
+/// A pass as it was recorded, for screens that play a session again. All of it is valid until the next one.
+struct screen_pass {
+	int64_t number;               ///< of the turn of the loop, from 1; 0: what came before the first one
+	const int64_t *references_ns; ///< by what times it decided, in order; since the session's start
+	size_t n_references;
+	bool looks; ///< it looked for a frame at all: wait and get tell what came of it
+	const struct screen_broadcast {
+		const char *name;
+		int bus;          ///< as Bus of scenario.proto
+	} * broadcasts;           ///< all that may be received
+	const uint32_t *received; ///< indexes of those that were, for this pass
+	size_t n_received;
+	uint32_t stop_look;     ///< the look at which the session was seen to end; 0: it wasn't in this pass
+	uint32_t stopped_check; ///< the check of the pass that this stopped midway, from 1; 0: none
+};
+
 struct screen;
 
 /// What the daemon's configuration says about screens.
@@ -54,6 +70,9 @@ struct screen_ops {
 	enum screen_status (*get)(struct screen *screen, const struct screen_wait *wait, struct frame *ret);
 	/// Takes a newer picture within the pass; a replay by pass gives the same again.
 	enum screen_status (*refresh)(struct screen *screen, const struct screen_wait *wait, struct frame *ret);
+	/// Of what plays a session again: goes on to the next pass, which wait, get and refresh are then about. NULL:
+	/// the others.
+	enum screen_status (*pass)(struct screen *screen, const struct screen_wait *wait, struct screen_pass *ret);
 };
 
 /// First member of every kind's own struct.
@@ -63,6 +82,7 @@ struct screen {
 	bool by_pass; ///< a replay that gives the next picture a pass: get is called even when no screen event looks
 	int width, height;    ///< px, of the last picture; known after open where the kind knows
 	uint64_t pictures;    ///< how many there are before it ends or begins again; 0: not known
+	uint64_t random_seed; ///< with ops->pass: of the session that is played again
 	struct error failure; ///< after SCREEN_FAILED
 };
 

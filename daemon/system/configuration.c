@@ -226,6 +226,11 @@ static void set_max_messages_bytes(struct reading *reading, const char *value)
 	set_amount(reading, value, true, 1024 * 1024, &reading->configuration->max_messages_bytes);
 }
 
+static void set_record_max_bytes(struct reading *reading, const char *value)
+{
+	set_amount(reading, value, true, 1024 * 1024, &reading->configuration->record_max_bytes);
+}
+
 /// Digits and a unit, or `never`.
 static void set_rotate(struct reading *reading, const char *value)
 {
@@ -256,10 +261,12 @@ static void set_rotate(struct reading *reading, const char *value)
 static void (*const setters[])(struct reading *reading, const char *value) = {
 	set_control_group, set_observe_group, set_frame_folders, set_xauthority,       set_secrets_file,
 	set_log_level,     set_rotate,        set_max_reports,   set_max_report_bytes, set_max_messages_bytes,
+	set_record_max_bytes,
 };
 static const char *const keys[] = {
 	"control-group", "observe-group", "frame-folders", "xauthority",       "secrets-file",
 	"log-level",     "rotate",        "max-reports",   "max-report-bytes", "max-messages-bytes",
+	"record-max-bytes",
 };
 static_assert(ARRAY_SIZE(setters) == ARRAY_SIZE(keys), "a setter a key");
 static_assert(ARRAY_SIZE(keys) <= 32, "reading.seen has a bit a key");
@@ -419,6 +426,7 @@ int configuration_new(struct configuration **ret)
 		.max_reports = 1000,
 		.max_report_bytes = UINT64_C(2) << 30,
 		.max_messages_bytes = UINT64_C(64) << 20,
+		.record_max_bytes = UINT64_C(2) << 30,
 	};
 	log_levels_parse("info", &configuration->log_levels, NULL, 0);
 	*ret = configuration;

@@ -20,6 +20,7 @@ struct configuration {
 	uint64_t max_reports;        ///< kept by retention
 	uint64_t max_report_bytes;   ///< of all reports together
 	uint64_t max_messages_bytes; ///< of the messages of one report
+	uint64_t record_max_bytes;   ///< of one recording
 	int64_t rotate_ns;           ///< reports of sessions whose scenario says nothing of it; 0: never
 };
 

@@ -11,11 +11,12 @@ daemon/log: proto
 daemon/picture: proto
 daemon/scenario: proto daemon/picture
 daemon/detect: proto daemon/picture
-daemon/screen: proto daemon/log daemon/picture
+daemon/recording: proto daemon/log daemon/picture
+daemon/screen: proto daemon/log daemon/picture daemon/recording
 daemon/input: proto daemon/log daemon/picture daemon/screen
 daemon/report: proto daemon/log
 daemon/secret: proto
-daemon/engine: proto daemon/log daemon/picture daemon/scenario daemon/detect daemon/screen daemon/input daemon/report daemon/secret
+daemon/engine: proto daemon/log daemon/picture daemon/scenario daemon/detect daemon/screen daemon/input daemon/report daemon/secret daemon/recording
 daemon/system: proto daemon/log
 daemon/bus: proto daemon/log
 daemon/control: proto daemon/log daemon/picture daemon/scenario daemon/detect daemon/screen daemon/input daemon/report daemon/secret daemon/engine daemon/system daemon/bus
