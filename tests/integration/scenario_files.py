@@ -131,10 +131,19 @@ def test_the_manual_page_tells_right_scenarios():
 
 def test_examples_have_no_mistakes_and_no_warnings():
     paths = sorted(EXAMPLES.glob('*.yaml'))
-    equal(len(paths), 3)
+    equal(len(paths), 4)
     for path in paths:
         done = ctl('check', path).ok()
         equal(done.err, '')
+
+
+def test_example_console():
+    with folder() as path, Daemon() as daemon:
+        examples = copy_example(path)
+        done = daemon.ctl('start', examples / 'console.yaml', '--screen', f'replay:{examples}/kiosk/frames', '--rate', 'unlimited',
+                          '--wait', '--json').json()
+        equal((done['session']['result'], done['session']['reason']['code']), ('ok', 'source-ended'))
+        equal([row['event'] for row in timeline(daemon)['occurrences']], ['something is shown'])  # the rest is cooldown
 
 
 def test_example_recorded():
