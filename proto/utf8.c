@@ -96,6 +96,17 @@ static bool is_cut_character(const char *text, size_t size)
 	return true;
 }
 
+size_t utf8_copy(char *to, size_t room, const char *text)
+{
+	size_t length = strnlen(text, room - 1);
+
+	while (length && ((unsigned char)text[length] & 0xc0) == 0x80)
+		length--;
+	memcpy(to, text, length);
+	to[length] = '\0';
+	return length;
+}
+
 void utf8_make_printable(char *text)
 {
 	size_t size = strlen(text), out = 0;

@@ -17,6 +17,9 @@ bool utf8_valid(const void *data, size_t size);
 /// Whether the text has a control character (C0, DEL or C1); with `allow_layout` tab and newline are none.
 bool utf8_has_control(const char *text, bool allow_layout);
 
+/// Copies the beginning of a text, at most room - 1 bytes and cut between characters, with a NUL. @return its length
+size_t utf8_copy(char *to, size_t room, const char *text);
+
 /// Makes a text fit to be shown on one line, in place: control characters become blanks, bytes that are no UTF-8 become
 /// "?", a character that was cut off at the end goes.
 void utf8_make_printable(char *text);

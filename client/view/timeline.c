@@ -49,6 +49,7 @@ static const struct field action_columns[] = {
 	{.name = "y", .title = "y"},
 	{.name = "duration_ns", .title = "", .number = true},
 	{.name = "skipped", .title = "", .yes = "skipped", .no = ""},
+	{.name = "text", .title = ""},
 };
 static const struct table nested_tables[NESTED] = {
 	[NESTED_CONDITIONS] = {.field = {.name = "conditions", .title = ""},
@@ -181,6 +182,7 @@ static void write_actions(const struct timeline_view *view, const struct occurre
 						 cell_if(action->has_y, cell_count(action->y)),
 						 cell_if(action->has_duration_ns, cell_duration(action->duration_ns)),
 						 cell_flag(action->skipped),
+						 cell_if(action->text, cell_text(action->text)),
 					 });
 	}
 	render_table_close(view->render);

@@ -201,17 +201,6 @@ bool bus_link_signal(struct bus_link *link, uint32_t sent)
 	return true;
 }
 
-/// What does not fit is cut, between characters.
-static void copy_text(char *to, size_t room, const char *text)
-{
-	size_t length = strnlen(text, room - 1);
-
-	while (length && ((unsigned char)text[length] & 0xc0) == 0x80)
-		length--;
-	memcpy(to, text, length);
-	to[length] = '\0';
-}
-
 bool bus_link_notify(struct bus_link *link, uint8_t urgency, const char *text)
 {
 	uint32_t place;
@@ -221,7 +210,7 @@ bool bus_link_notify(struct bus_link *link, uint8_t urgency, const char *text)
 	if (!ring_room(&link->notes, BUS_QUEUED_NOTES, &place))
 		return overflow(link);
 	link->note_places[place].urgency = urgency;
-	copy_text(link->note_places[place].text, sizeof(link->note_places[place].text), text);
+	utf8_copy(link->note_places[place].text, sizeof(link->note_places[place].text), text);
 	ring_filled(&link->notes);
 	bus_wake(link->wake_fd);
 	return true;

@@ -272,20 +272,18 @@ static void do_notify(struct processor *processor, const struct action *action)
 		[CONDPROF__LEVEL__LEVEL_WARNING] = LOG_LEVEL_WARNING,
 		[CONDPROF__LEVEL__LEVEL_ERROR] = LOG_LEVEL_ERROR,
 	};
-
 	const struct log_about about = {
 		.message = LOG_MESSAGE_NOTIFY,
 		.session = processor->p.session_id,
 		.scenario = processor->p.scenario->name,
 		.every = true,
 	};
-
-	if (processor->p.dry_run)
-		return;
-
 	struct messenger *messenger = processor->p.messenger;
 	const char *text = format_text(processor, action);
 
+	occurrence_action_text(processor->occurrence, text);
+	if (processor->p.dry_run)
+		return;
 	log_about(levels[action->text.level], &about, "%s", text);
 	if (messenger)
 		messenger->ops->notify(messenger, action->text.level, text);
@@ -295,10 +293,10 @@ static void do_signal(struct processor *processor, const struct action *action)
 {
 	struct messenger *messenger = processor->p.messenger;
 
+	occurrence_action_text(processor->occurrence, action->signal.signal);
 	if (processor->p.dry_run)
 		return;
-	if (!messenger ||
-	    !messenger->ops->signal(messenger, (uint32_t)(action - processor->p.scenario->actions)))
+	if (!messenger || !messenger->ops->signal(messenger, (uint32_t)(action - processor->p.scenario->actions)))
 		occurrence_action_skipped(processor->occurrence);
 }
 

@@ -3,6 +3,8 @@
 // these are set once.
 #include "daemon/engine/occurrence.h"
 
+#include "proto/utf8.h"
+
 #include "daemon/engine/states.h"
 
 #include <errno.h>
@@ -10,6 +12,9 @@
 // Changes of event states in one occurrence that are told; an event that changes more (it would have to toggle all of
 // ten thousand events again and again) is cut off here.
 #define STATE_CHANGES_MAX 65536U
+
+#define ACTION_TEXT_BYTES 256U   // of one action's text, with its NUL
+#define ACTION_TEXTS_BYTES 8192U // of all texts of an occurrence; actions beyond have none
 
 struct occurrence {
 	const struct scenario *scenario;
@@ -26,6 +31,8 @@ struct occurrence {
 	Condprof__EventStateChange *state_changes, **state_change_refs;
 	Condprof__CounterInit *counter_inits, **counter_init_refs;
 	Condprof__EventStateChange *states_now, **state_now_refs;
+	char texts[ACTION_TEXTS_BYTES];
+	size_t texts_used;
 	uint32_t n_actions, n_counter_changes, n_state_changes, max_state_changes;
 };
 
@@ -134,8 +141,10 @@ struct occurrence *occurrence_free(struct occurrence *o)
 
 void occurrence_begin(struct occurrence *o)
 {
-	if (o)
-		o->n_actions = o->n_counter_changes = o->n_state_changes = 0;
+	if (!o)
+		return;
+	o->n_actions = o->n_counter_changes = o->n_state_changes = 0;
+	o->texts_used = 0;
 }
 
 void occurrence_action(struct occurrence *o, Condprof__ActionKind kind)
@@ -158,6 +167,17 @@ void occurrence_action_position(struct occurrence *o, int x, int y)
 	action->has_x = action->has_y = true;
 	action->x = x;
 	action->y = y;
+}
+
+void occurrence_action_text(struct occurrence *o, const char *text)
+{
+	if (!o || o->texts_used + ACTION_TEXT_BYTES > sizeof(o->texts))
+		return;
+
+	char *copy = o->texts + o->texts_used;
+
+	o->texts_used += utf8_copy(copy, ACTION_TEXT_BYTES, text) + 1;
+	o->actions[o->n_actions - 1].text = copy; // packed, never freed by protobuf-c
 }
 
 void occurrence_action_skipped(struct occurrence *o)

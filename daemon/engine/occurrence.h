@@ -21,6 +21,8 @@ void occurrence_begin(struct occurrence *occurrence);
 // The actions of the event, in order. NULL-safe: without a recorder there is no occurrence to fill.
 void occurrence_action(struct occurrence *occurrence, Condprof__ActionKind kind);
 void occurrence_action_position(struct occurrence *occurrence, int x, int y);
+/// What it sends; copied, its beginning at least.
+void occurrence_action_text(struct occurrence *occurrence, const char *text);
 void occurrence_action_skipped(struct occurrence *occurrence);
 void occurrence_action_duration(struct occurrence *occurrence, int64_t ns);
 void occurrence_counter_change(struct occurrence *occurrence, uint32_t counter, double old_value, double new_value);

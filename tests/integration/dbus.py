@@ -153,8 +153,10 @@ def test_the_signal_action():
             equal(on_system.next_signal(), ('/', CLOSED))
             equal(on_session.next_signal(), ('/org/example/Kiosk', 'org.example.Kiosk.Other'))
             actions = client.report(number, messages=True).messages[-1].trigger_event.actions
-            equal([(report.ActionKind.Name(action.kind), action.skipped) for action in actions],
-                  3 * [('ACTION_SIGNAL', False)] + [('ACTION_STOP', False)])
+            equal([(report.ActionKind.Name(action.kind), action.skipped, action.text) for action in actions],
+                  2 * [('ACTION_SIGNAL', False, CLOSED)] + [('ACTION_SIGNAL', False, 'org.example.Kiosk.Other'),
+                                                           ('ACTION_STOP', False, '')])
+            contains(daemon.ctl('report', str(number), '--view', 'timeline').ok().out, CLOSED)
 
 
 def test_a_dry_run_sends_nothing():

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MS NSEC_PER_MSEC
@@ -486,6 +487,169 @@ START_TEST(test_confidence)
 }
 END_TEST
 
+// --- what is sent
+// ------------------------------------------------------------------------------------------------------
+
+struct fake_messenger {
+	struct messenger base;
+	char log[1024];
+	bool full;
+};
+
+static bool fake_signal(struct messenger *messenger, uint32_t action)
+{
+	struct fake_messenger *fake = (struct fake_messenger *)messenger;
+	size_t used = strlen(fake->log);
+
+	snprintf(fake->log + used, sizeof(fake->log) - used, "signal %u|", action);
+	return !fake->full;
+}
+
+static bool fake_notify(struct messenger *messenger, Condprof__Level level, const char *text)
+{
+	struct fake_messenger *fake = (struct fake_messenger *)messenger;
+	size_t used = strlen(fake->log);
+
+	snprintf(fake->log + used, sizeof(fake->log) - used, "notify %d %s|", (int)level, text);
+	return !fake->full;
+}
+
+static const struct messenger_ops fake_messenger_ops = {.signal = fake_signal, .notify = fake_notify};
+
+static struct action *signal_of(struct maker *maker, const char *name)
+{
+	struct action *action = maker_action(maker, CONDPROF__ACTION_KIND__ACTION_SIGNAL);
+
+	action->signal.signal = name;
+	action->signal.path = "/";
+	action->signal.bus = CONDPROF__BUS__BUS_SYSTEM;
+	return action;
+}
+
+/// A signal, a notification with a counter, another signal; and two passes' worth of fulfilled conditions.
+static struct stage *send_all(struct fake_messenger *messenger, bool dry_run)
+{
+	struct maker *maker = two_conditions(false);
+	struct fake_answer a = found_at(10, 20), b = found_at(30, 40);
+	struct action *note;
+	struct stage *stage;
+
+	signal_of(maker, "org.example.A");
+	note = maker_action(maker, CONDPROF__ACTION_KIND__ACTION_NOTIFY);
+	note->text.level = CONDPROF__LEVEL__LEVEL_WARNING;
+	maker_text(maker, note, "closed ", NO_INDEX);
+	maker_text(maker, note, NULL, maker_counter(maker, "n", 7));
+	signal_of(maker, "org.example.B");
+	stage = stage_new(maker);
+	coupled_clock_init(&stage->clock);
+	stage->params.messenger = messenger ? &messenger->base : NULL;
+	stage->params.dry_run = dry_run;
+	stage_begin(stage);
+	stage->detector->answers[0] = a;
+	stage->detector->answers[1] = b;
+	stage_pass(stage);
+	ck_assert_str_eq(result(0)->text, "org.example.A");
+	ck_assert_str_eq(result(1)->text, "closed 7");
+	ck_assert_str_eq(result(2)->text, "org.example.B");
+	return stage;
+}
+
+START_TEST(test_what_is_sent)
+{
+	struct fake_messenger messenger = {.base = {&fake_messenger_ops}};
+	struct stage *stage = send_all(&messenger, false);
+
+	ck_assert_str_eq(messenger.log, "signal 0|notify 3 closed 7|signal 2|");
+	ck_assert(!result(0)->skipped && !result(1)->skipped && !result(2)->skipped);
+	stage_free(stage);
+}
+END_TEST
+
+START_TEST(test_what_cannot_be_sent)
+{
+	struct fake_messenger messenger = {.base = {&fake_messenger_ops}, .full = true};
+	struct stage *stage = send_all(&messenger, false);
+
+	ck_assert(result(0)->skipped && result(2)->skipped);
+	ck_assert(!result(1)->skipped); // the journal has it
+	stage_free(stage);
+	stage = send_all(NULL, false);
+	ck_assert(result(0)->skipped && !result(1)->skipped && result(2)->skipped);
+	stage_free(stage);
+}
+END_TEST
+
+START_TEST(test_a_dry_run_sends_nothing)
+{
+	struct fake_messenger messenger = {.base = {&fake_messenger_ops}};
+	struct stage *stage = send_all(&messenger, true);
+
+	ck_assert_str_eq(messenger.log, "");
+	ck_assert(!result(0)->skipped && !result(1)->skipped && !result(2)->skipped);
+	stage_free(stage);
+}
+END_TEST
+
+START_TEST(test_long_texts_of_an_occurrence)
+{
+	struct maker *maker = two_conditions(false);
+	struct fake_answer a = found_at(10, 20), b = found_at(30, 40);
+	char text[600];
+	struct stage *stage;
+
+	memset(text, 'x', sizeof(text) - 1);
+	memcpy(text + 254, "é", 2); // the 255th byte is the first of two
+	text[sizeof(text) - 1] = '\0';
+	for (int i = 0; i < 64; i++)
+		maker_text(maker, maker_action(maker, CONDPROF__ACTION_KIND__ACTION_NOTIFY), text, NO_INDEX);
+	stage = run_one_pass(maker, &a, &b);
+	ck_assert_uint_eq(strlen(result(0)->text), 254);
+	ck_assert_uint_eq(strlen(result(31)->text), 254);
+	ck_assert_ptr_null(result(63)->text); // all of them together have their limit too
+	stage_free(stage);
+}
+END_TEST
+
+START_TEST(test_secrets)
+{
+	struct maker *maker = two_conditions(false);
+	struct fake_answer a = found_at(10, 20), b = found_at(30, 40);
+	struct secret_source source = {NULL, NULL};
+	char folder[] = "/tmp/condprof-executor-XXXXXX", path[64];
+	const char *name = "pin";
+	struct secrets *secrets;
+	struct error error;
+	struct stage *stage;
+	uint32_t failed;
+	FILE *file;
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/pin", folder);
+	file = fopen(path, "we");
+	fputs("hunter2\n", file);
+	fclose(file);
+	source.credentials = folder;
+	ck_assert_int_eq(secrets_read(&source, &name, 1, &secrets, &failed, &error), 0);
+	unlink(path);
+	rmdir(folder);
+	maker_action(maker, CONDPROF__ACTION_KIND__ACTION_TYPE)->text.secret = "pin";
+	maker_action(maker, CONDPROF__ACTION_KIND__ACTION_TYPE)->text.secret = "nip";
+	stage = stage_new(maker);
+	coupled_clock_init(&stage->clock);
+	stage->params.secrets = secrets;
+	stage_begin(stage);
+	stage->detector->answers[0] = a;
+	stage->detector->answers[1] = b;
+	stage_pass(stage);
+	ck_assert_str_eq(stage->input.log, "type hunter2|");
+	ck_assert(!result(0)->skipped && !result(0)->text);
+	ck_assert(result(1)->skipped && !result(1)->text);
+	ck_assert_ptr_null(strstr(stage->processor->text, "hunter"));
+	stage_free(stage);
+	secrets_free(secrets);
+}
+END_TEST
+
 START_TEST(test_no_actions)
 {
 	struct maker *maker = two_conditions(false);
@@ -522,6 +686,11 @@ int main(void)
 	tcase_add_test(tcase, test_key_failure_lets_go_of_the_others);
 	tcase_add_test(tcase, test_state_changes_that_change_nothing);
 	tcase_add_test(tcase, test_confidence);
+	tcase_add_test(tcase, test_what_is_sent);
+	tcase_add_test(tcase, test_what_cannot_be_sent);
+	tcase_add_test(tcase, test_a_dry_run_sends_nothing);
+	tcase_add_test(tcase, test_long_texts_of_an_occurrence);
+	tcase_add_test(tcase, test_secrets);
 	tcase_add_test(tcase, test_no_actions);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
