@@ -201,21 +201,25 @@ static void log_state(struct control *control)
 {
 	struct session_entry *entry = NULL;
 	struct session_facts facts;
+	struct log_about about = {.every = true};
 
-	log_notice("state: %u clients, %zu bytes for them to read, %zu bytes of scenarios, %u sessions%s",
-		   control->n_connections, control->out_bytes, control->upload_bytes, sessions_count(control->sessions),
-		   control_busy(control) ? ", worker busy" : "");
+	log_about(LOG_LEVEL_NOTICE, &about,
+		  "state: %u clients, %zu bytes for them to read, %zu bytes of scenarios, %u sessions%s",
+		  control->n_connections, control->out_bytes, control->upload_bytes, sessions_count(control->sessions),
+		  control_busy(control) ? ", worker busy" : "");
 	for (const struct connection *connection = LIST_FIRST(&control->connections); connection;
 	     connection = connection_next(connection))
-		log_notice("state: client pid %d uid %u, %zu bytes to read", (int)connection_peer(connection)->pid,
-			   connection_peer(connection)->uid, connection_waiting(connection));
+		log_about(LOG_LEVEL_NOTICE, &about, "state: client pid %d uid %u, %zu bytes to read",
+			  (int)connection_peer(connection)->pid, connection_peer(connection)->uid,
+			  connection_waiting(connection));
 	while ((entry = sessions_next(control->sessions, entry))) {
 		session_entry_facts(entry, &facts);
-		log_line(LOG_LEVEL_NOTICE, facts.message.id, "state: %s, passes: %" PRId64,
-			 protobuf_c_enum_descriptor_get_value(&condprof__session_state__descriptor,
-							      (int)facts.live.state)
-				 ->name,
-			 facts.live.passes);
+		about.session = facts.message.id;
+		log_about(LOG_LEVEL_NOTICE, &about, "state: %s, passes: %" PRId64,
+			  protobuf_c_enum_descriptor_get_value(&condprof__session_state__descriptor,
+							       (int)facts.live.state)
+				  ->name,
+			  facts.live.passes);
 	}
 }
 

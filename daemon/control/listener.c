@@ -24,6 +24,9 @@
 #define BACKLOG ((int)CLIENTS_MAX) // that connect at once and are not accepted yet
 #define ACCEPTS_A_TURN 16U
 #define RETRY_NS (200 * NSEC_PER_MSEC)
+// Whoever connects as fast as it can would have this thread for itself: more than these wait for the next interval.
+#define ACCEPTS_AN_INTERVAL 64U
+#define INTERVAL_NS (20 * NSEC_PER_MSEC)
 
 struct listener {
 	struct control *control;
@@ -34,6 +37,9 @@ struct listener {
 	struct loop_watch *watch;
 	struct loop_timer *retry;
 	bool out_of_descriptors; ///< and said so
+	bool slowed;             ///< until `retry`
+	int64_t interval_ns;     ///< when it began
+	unsigned accepted;       ///< in it
 };
 
 static int make_address(const char *path, struct sockaddr_un *ret, struct error *error)
@@ -169,8 +175,27 @@ static void pause_accepting(struct listener *listener, int why)
 	loop_timer_set(listener->retry, RETRY_NS);
 }
 
+/// @return whether there are too many just now
+static bool slow_down(struct listener *listener)
+{
+	int64_t now = loop_now_ns();
+
+	if (now - listener->interval_ns >= INTERVAL_NS) {
+		listener->interval_ns = now;
+		listener->accepted = 0;
+	}
+	if (listener->accepted < ACCEPTS_AN_INTERVAL)
+		return false;
+	listener->slowed = true;
+	loop_watch_set(listener->watch, 0);
+	loop_timer_set(listener->retry, listener->interval_ns + INTERVAL_NS - now);
+	return true;
+}
+
 static void accept_clients(struct listener *listener)
 {
+	if (slow_down(listener))
+		return;
 	for (unsigned n = 0; n < ACCEPTS_A_TURN; n++) {
 		if (listener->control->n_connections >= CLIENTS_MAX) {
 			loop_watch_set(listener->watch, 0);
@@ -179,6 +204,7 @@ static void accept_clients(struct listener *listener)
 		int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0) {
+			listener->accepted++;
 			take_client(listener->control, fd);
 		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
 			listener->out_of_descriptors = false;
@@ -200,12 +226,13 @@ static void on_retry(void *context)
 {
 	struct listener *listener = context;
 
+	listener->slowed = false;
 	loop_watch_set(listener->watch, LOOP_READ);
 }
 
 void listener_client_left(struct listener *listener)
 {
-	if (listener)
+	if (listener && !listener->slowed)
 		loop_watch_set(listener->watch, LOOP_READ);
 }
 

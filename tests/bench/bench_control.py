@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the control thread answers in while an engine takes a whole core; how soon a stop is through; what an idle daemon costs.
-Prints figures and judges nothing."""
+"""What the control thread answers in while an engine takes a whole core, and beside clients that flood, trickle and never read; how
+soon a stop is through; what an idle daemon costs. Prints figures and judges nothing."""
 
+import contextlib
+import multiprocessing
+import socket
 import time
 
-from condprof_test import (MS, Daemon, control, endless_scenario, event, image_condition, make_scenario, png,
-                           texture, until, write_frames)
+from condprof_test import (MS, Daemon, control, endless_scenario, event, frame, image_condition, make_scenario, png,
+                           texture, until, varint, write_frames)
 
 ROUNDS = 1000
 SHOWN = '  {:<56} {:>14}'
@@ -60,6 +63,87 @@ def start_and_list(client, screen):
     say(f'list of {len(client.list())} reports', f'{timed(client.list) / MS:.2f} ms')
 
 
+# --- hostile clients, each in a process of its own --------------------------------------------------------------------
+
+def connected(path):
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(path)
+    client.sendall(frame(control.Request(id=1, hello=control.Hello(major=1))))
+    return client
+
+
+def floods(path):
+    """Asks as fast as it can, and reads all of it."""
+    client, many = connected(path), frame(control.Request(id=2, status=control.StatusRequest())) * 200
+    while True:
+        client.sendall(many)
+        client.recv(1 << 20)
+
+
+def never_reads(path):
+    """Asks for a report again and again, and for what else there is, until nothing is taken any more."""
+    client = connected(path)
+    many = frame(control.Request(id=2, report=control.ReportRequest())) + frame(control.Request(id=3, list=control.ListRequest())) * 50
+    with contextlib.suppress(OSError):
+        while True:
+            client.sendall(many)
+    time.sleep(3600)
+
+
+def trickles(path):
+    """A large request, some bytes at a time; and another that stops in the middle."""
+    clients = [connected(path) for _ in range(20)]
+    for client in clients:
+        client.sendall(varint(60000))
+    while True:
+        for client in clients:
+            client.sendall(b'x')
+        time.sleep(0.05)
+
+
+def connects(path):
+    """Comes and goes; says nothing, or half a word."""
+    while True:
+        with contextlib.suppress(OSError):
+            client = socket.socket(socket.AF_UNIX)
+            client.connect(path)
+            client.sendall(b'\x05\x08')
+            client.close()
+
+
+def nonsense(path):
+    while True:
+        with contextlib.suppress(OSError):
+            client = connected(path)
+            client.sendall(varint(1000) + bytes(range(250)) * 4)
+            client.recv(100000)
+            client.close()
+
+
+def status_beside_hostile_clients(daemon, client):
+    begin = daemon.resident_kib()
+    for hostile, count in ((trickles, 1), (never_reads, 8), (nonsense, 1), (connects, 1), (floods, 1)):
+        processes = [multiprocessing.Process(target=hostile, args=(daemon.socket_path,), daemon=True) for _ in range(count)]
+        for process in processes:
+            process.start()
+        time.sleep(0.5)  # until they are at it
+        percentiles(f'{ROUNDS} status round trips, {count} that {hostile.__name__.replace("_", " ")}',
+                    [timed(client.status) for _ in range(ROUNDS)])
+        for process in processes:
+            process.kill()
+            process.join()
+    everybody = [multiprocessing.Process(target=hostile, args=(daemon.socket_path,), daemon=True)
+                 for hostile in (trickles, never_reads, nonsense, connects, floods)]
+    for process in everybody:
+        process.start()
+    time.sleep(0.5)
+    percentiles(f'{ROUNDS} status round trips, all of these at once', [timed(client.status) for _ in range(ROUNDS)])
+    say('  resident, more than before them', f'{daemon.resident_kib() - begin} KiB')
+    for process in everybody:
+        process.kill()
+        process.join()
+
+
 def main():
     with Daemon() as daemon, daemon.client() as client:
         screen = write_frames(daemon.home / 'black', [png(16, 16, (0, 0, 0))])
@@ -67,6 +151,7 @@ def main():
         status_beside_a_busy_engine(client, daemon.home)
         stops(client, screen)
         start_and_list(client, screen)
+        status_beside_hostile_clients(daemon, client)
         say('idle daemon after all that, resident', f'{daemon.resident_kib()} KiB')
 
 
