@@ -16,6 +16,11 @@
 
 #define MOST_EXPENSIVE 3
 
+static bool recording_exact(const Condprof__Recording *recording)
+{
+	return recording->dropped_frames == 0 && recording->dropped_passes == 0;
+}
+
 static struct cell presence(bool known, int64_t count)
 {
 	return cell_if(known, cell_count(count));
@@ -68,7 +73,16 @@ static void session_figures(struct render *render, const struct report *report)
 		{.name = "period_ns"},
 		{.name = "continues_session"},
 		{.name = "continued_by"},
+		{.name = "recording.folder"},
+		{.name = "recording.exact"},
+		{.name = "recording.passes"},
+		{.name = "recording.frames"},
+		{.name = "recording.bytes"},
+		{.name = "recording.dropped_frames"},
+		{.name = "recording.dropped_passes"},
+		{.name = "recording.cut_short"},
 	};
+	const Condprof__Recording *recording = overview->recording;
 	const Condprof__ConditionDetails *details = report->details;
 	const struct cell cells[] = {
 		presence(overview->has_frames, overview->frames),
@@ -95,6 +109,14 @@ static void session_figures(struct render *render, const struct report *report)
 		cell_if(overview->has_period_ns, cell_duration(overview->period_ns)),
 		presence(overview->has_continues_session, overview->continues_session),
 		presence(overview->has_continued_by, overview->continued_by),
+		cell_text(recording ? recording->folder : NULL),
+		cell_if(recording, cell_flag(recording && recording_exact(recording))),
+		presence(recording && recording->has_passes, recording ? recording->passes : 0),
+		presence(recording && recording->has_frames, recording ? recording->frames : 0),
+		presence(recording && recording->has_bytes, recording ? recording->bytes : 0),
+		presence(recording && recording->has_dropped_frames, recording ? recording->dropped_frames : 0),
+		presence(recording && recording->has_dropped_passes, recording ? recording->dropped_passes : 0),
+		cell_text(recording ? recording->cut_short : NULL),
 	};
 	_Static_assert(ARRAY_SIZE(fields) == ARRAY_SIZE(cells), "a cell for every field");
 
@@ -323,6 +345,30 @@ static void rotation_line(struct render *render, const Condprof__DebugReportOver
 	line(render, "rotated", cell_text(text));
 }
 
+/// Where the run can be played again from, and whether it is all there.
+static void recording_line(struct render *render, const Condprof__DebugReportOverview *overview)
+{
+	const Condprof__Recording *recording = overview->recording;
+	CLEANUP_FREE char *text = NULL;
+	char dropped[120] = ", exact";
+
+	if (!recording)
+		return;
+	if (!recording_exact(recording))
+		snprintf(dropped, sizeof(dropped),
+			 ", not exact: %" PRId64 " frames and %" PRId64 " passes were dropped",
+			 recording->dropped_frames, recording->dropped_passes);
+	if (asprintf(&text, "%s: %" PRId64 " passes, %" PRId64 " frames, %.1f MiB%s%s%s",
+		     recording->folder ? recording->folder : "", recording->passes, recording->frames,
+		     (double)recording->bytes / (1 << 20), dropped, recording->cut_short ? "; cut short: " : "",
+		     recording->cut_short ? recording->cut_short : "") < 0) {
+		text = NULL;
+		return;
+	}
+	bool whole = recording_exact(recording) && !recording->cut_short;
+	line(render, "recorded", cell_with(cell_text(text), whole ? EMPHASIS_NONE : EMPHASIS_BAD));
+}
+
 /// Drawn, where that is possible.
 static void pass_times(struct render *render, const struct report *report)
 {
@@ -344,6 +390,7 @@ static void session_lines(struct render *render, const struct report *report)
 	if (session->ended_unix_ns > 0)
 		line(render, "ended", cell_moment(session->ended_unix_ns));
 	rotation_line(render, report->overview);
+	recording_line(render, report->overview);
 	passes_line(render, report);
 	rate_line(render, report->overview);
 	frames_line(render, report->overview);

@@ -4,6 +4,7 @@
 #include "daemon/screen/folder.h"
 
 #include "daemon/recording/folder.h"
+#include "daemon/recording/format.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -184,7 +185,14 @@ static int open_recording(struct folder *folder, struct error *error)
 
 	if (r < 0)
 		return r;
-	folder->count = folder->recorded->n_frames;
+	char name[RECORDING_NAME_SIZE];
+	size_t capacity = 0;
+
+	for (uint32_t i = 1; i <= folder->recorded->n_frames; i++) {
+		recording_frame_name(i, name);
+		if (add_name(folder, name, &capacity) < 0)
+			return fail(error, ENOMEM, folder->path, "out of memory");
+	}
 	if (folder->count) {
 		folder->width = folder->recorded->frames[0].width;
 		folder->height = folder->recorded->frames[0].height;

@@ -15,7 +15,7 @@ struct folder {
 	int fd;
 	char *path;      ///< as it was given, for messages
 	bool restricted; ///< symbolic links in it are refused
-	struct recorded *recorded; ///< of a recording: its frames, instead of names
+	struct recorded *recorded; ///< of a recording: puts its frames together
 	char **names;
 	size_t count;      ///< >= 1, but of a recording
 	int width, height; ///< px, of the first picture
