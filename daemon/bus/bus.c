@@ -34,8 +34,7 @@ void bus_wake(int wake_fd)
 	(void)written;
 }
 
-// --- links
-// -------------------------------------------------------------------------------------------------------------
+// --- links ----------------------------------------------------------------------------------------------------------
 
 static void disarm(struct bus_link *link)
 {
@@ -145,8 +144,7 @@ static void serve_links(struct bus *bus, int64_t now)
 			connection_settled(&bus->connections[kind], signals[kind]);
 }
 
-// --- the loop
-// ----------------------------------------------------------------------------------------------------------
+// --- the loop -------------------------------------------------------------------------------------------------------
 
 /// @return when the next turn is due at the latest
 static int64_t turn(struct bus *bus, bool *ret_done)

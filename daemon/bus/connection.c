@@ -18,8 +18,7 @@
 
 #define NOTIFICATIONS "org.freedesktop.Notifications"
 
-// --- the end of a connection
-// -------------------------------------------------------------------------------------------
+// --- the end of a connection ----------------------------------------------------------------------------------------
 
 static void drop(struct bus_connection *connection)
 {
@@ -81,8 +80,7 @@ static void give_up(struct bus_connection *connection, int64_t now, int r, const
 	say_away(connection);
 }
 
-// --- a turn
-// ------------------------------------------------------------------------------------------------------------
+// --- a turn ---------------------------------------------------------------------------------------------------------
 
 static void open_connection(struct bus_connection *connection, int64_t now)
 {
@@ -175,8 +173,7 @@ int64_t connection_deadline(const struct bus_connection *connection)
 	return deadline;
 }
 
-// --- signals that come
-// -------------------------------------------------------------------------------------------------
+// --- signals that come ----------------------------------------------------------------------------------------------
 
 static int on_signal(sd_bus_message *message, void *context, sd_bus_error *error)
 {
@@ -240,6 +237,7 @@ bool connection_arm(struct bus_connection *connection, struct bus_link *link)
 
 		if (r < 0) {
 			connection->broken = r;
+			connection->more = true; // for the next turn to act on
 			snprintf(connection->why, sizeof(connection->why), "cannot ask the %s bus for %s.%s: %s",
 				 bus_kind_name(connection->kind), match->name.interface, match->name.member,
 				 strerror(-r));
@@ -258,8 +256,7 @@ void connection_settled(struct bus_connection *connection, unsigned signals)
 	connection->said = false;
 }
 
-// --- what is sent
-// ------------------------------------------------------------------------------------------------------
+// --- what is sent ---------------------------------------------------------------------------------------------------
 
 static bool takes_more(const struct bus_connection *connection)
 {

@@ -15,8 +15,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-// --- making and freeing
-// ------------------------------------------------------------------------------------------------
+// --- making and freeing ---------------------------------------------------------------------------------------------
 
 static int split_name(const char *signal, struct bus_name *ret)
 {
@@ -109,8 +108,7 @@ void link_unref(struct bus_link *link)
 		link_destroy(link);
 }
 
-// --- the session's side
-// ------------------------------------------------------------------------------------------------
+// --- the session's side ---------------------------------------------------------------------------------------------
 
 /// @return 0: look at its state; -EINTR, -ETIMEDOUT
 static int wait_opened(const struct bus_link *link, int wake_fd, int64_t deadline_ns)
@@ -240,8 +238,7 @@ struct bus_link *bus_link_free(struct bus_link *link)
 	return NULL;
 }
 
-// --- the bus thread's side
-// ---------------------------------------------------------------------------------------------
+// --- the bus thread's side ------------------------------------------------------------------------------------------
 
 bool link_requires(const struct bus_link *link, enum bus_kind kind)
 {

@@ -2,7 +2,7 @@
 /// The engine below the session: passes over a scenario, on whatever clock, screen, input and detector it is given. One
 /// thread runs it; what others may read or ask for is said to be so. Everything is allocated by processor_new(): a pass
 /// allocates nothing, locks nothing and makes no system call but the waits, the source's and the input's own, and one
-/// to wake the writer for an occurrence.
+/// to wake the writer for an occurrence or the bus thread for what an action sends.
 ///
 /// timing and recorder are two switches: either may be NULL. Without timing the measuring clock isn't read.
 #ifndef CONDPROF_PROCESSOR_H

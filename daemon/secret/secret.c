@@ -43,8 +43,7 @@ static int no_locked_memory(struct reading *reading, int r)
 			 strerror(-r));
 }
 
-// --- values
-// ------------------------------------------------------------------------------------------------------------
+// --- values ---------------------------------------------------------------------------------------------------------
 
 /// Copies a value to where it is kept.
 static int keep(struct reading *reading, struct secret *secret, const char *value, size_t size)
@@ -89,8 +88,7 @@ static ssize_t read_whole(int fd, char *to, size_t room)
 	return (ssize_t)size;
 }
 
-// --- credentials
-// -------------------------------------------------------------------------------------------------------
+// --- credentials ----------------------------------------------------------------------------------------------------
 
 static int read_credential(struct reading *reading, struct secret *secret)
 {
@@ -121,8 +119,7 @@ static int read_credential(struct reading *reading, struct secret *secret)
 	return keep(reading, secret, reading->scratch, (size_t)size);
 }
 
-// --- the file
-// ----------------------------------------------------------------------------------------------------------
+// --- the file -------------------------------------------------------------------------------------------------------
 
 static int wrong_file(struct reading *reading, const char *what)
 {
@@ -257,8 +254,7 @@ static int read_from_file(struct reading *reading, struct secret *secret)
 	return find_in_text(reading, reading->scratch, (size_t)size, secret);
 }
 
-// --- all of them
-// -------------------------------------------------------------------------------------------------------
+// --- all of them ----------------------------------------------------------------------------------------------------
 
 static int missing(struct reading *reading, const struct secret *secret)
 {

@@ -91,8 +91,7 @@ static void refuse(const char *name, const char *part)
 	ck_assert_msg(!strstr(error.message, "hunter"), "%s", error.message);
 }
 
-// --- credentials
-// -------------------------------------------------------------------------------------------------------
+// --- credentials ----------------------------------------------------------------------------------------------------
 
 START_TEST(a_credential_is_its_whole_file)
 {
@@ -163,8 +162,7 @@ START_TEST(a_credential_that_is_no_file)
 }
 END_TEST
 
-// --- the file
-// ----------------------------------------------------------------------------------------------------------
+// --- the file -------------------------------------------------------------------------------------------------------
 
 static const char *const good_file = "# what the kiosk types\n"
 				     "\n"
@@ -300,8 +298,7 @@ START_TEST(which_one_failed)
 }
 END_TEST
 
-// --- where they are kept
-// -----------------------------------------------------------------------------------------------
+// --- where they are kept --------------------------------------------------------------------------------------------
 
 /// The flags of the mapping that has this address, as the kernel has them: " lo dd dc ".
 static void flags_of(const void *address, char *out, size_t size)
