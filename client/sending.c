@@ -6,6 +6,7 @@
 #include "client/sending.h"
 
 #include <errno.h>
+#include <string.h>
 
 void scenario_to_send_clear(struct scenario_to_send *scenario)
 {
@@ -45,11 +46,22 @@ static void print_problems(const struct client *client, const char *name, const 
 	}
 }
 
+// What a session lacks when it starts is said with a place too: a language of one of its conditions, say.
+static bool is_in_file(const char *place)
+{
+	return place && (!strncmp(place, "screen-events[", 14) || !strncmp(place, "trigger-events[", 15));
+}
+
 enum exit_code scenario_refused(const struct client *client, const struct scenario_to_send *scenario, const char *name,
 				const struct connection *connection, int r, const struct error *error)
 {
 	const Condprof__Error *said = r == -EREMOTEIO ? connection_error(connection) : NULL;
 
+	if (said && said->n_problems == 0 && scenario->file && is_in_file(said->place)) {
+		scenario_file_add_problem(scenario->file, said->place, said->message ? said->message : "refused");
+		scenario_file_print_diagnostics(scenario->file, stderr);
+		return client_exit_code(r, error);
+	}
 	if (!said || said->n_problems == 0)
 		return client_fail_error(client, r, error);
 	if (!scenario->file) {

@@ -24,6 +24,14 @@ static void check_condition(const struct scenario *scenario, const struct condit
 	case CONDITION_IMAGE:
 		FUZZ_ASSERT(condition->image.image && condition->image.image->width > 0);
 		break;
+	case CONDITION_TEXT:
+		FUZZ_ASSERT(condition->ocr.text[strspn(condition->ocr.text, " ")] != '\0' &&
+			    condition->ocr.languages[0] != '\0');
+		break;
+	case CONDITION_NUMBER:
+		FUZZ_ASSERT(condition->ocr.languages[0] != '\0');
+		check_operand(scenario, &condition->ocr.operand);
+		break;
 	case CONDITION_TIMER:
 		FUZZ_ASSERT(condition->timer.duration_ns >= 0);
 		break;

@@ -242,7 +242,7 @@ def scenario_seeds():
                                         action(6, data(1, "retires") + data(3, operand("totla"))),
                                         action(7, number(1, 1) + data(2, "popop")), action(5, text("$x")))),
         "wrong-places": scenario(event(10, "a", TRIGGERS), event(11, "b", condition("x", color()), ACTIONS[0])),
-        "not-built": scenario(
+        "text-number-bus": scenario(
             event(10, "a", condition("t", data(12, data(1, "Sign in") + data(2, area(0, 0, 9, 9)) + data(3, "eng")
                                                + data(3, "deu"))),
                   condition("n", data(13, number(1, 2) + data(2, operand(3.0)) + data(3, area(0, 0, 9, 9)))),

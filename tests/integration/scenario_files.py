@@ -232,10 +232,10 @@ def test_example_watchdog_sees_the_lamp():
 def test_a_refusal_is_told_at_its_place():
     with folder() as path, Daemon() as daemon:
         (path / 'a.yaml').write_text('scenario: x\nscreen: replay:frames\nscreen-events:\n  - event: a\n    conditions:\n'
-                                     '      - {text: Hello, area: [0, 0, 10, 10]}\n')
+                                     '      - {text: Hello, area: [0, 0, 10, 10], language: klingon}\n')
         shutil.copytree(DATA / 'frames', path / 'frames')
         done = daemon.ctl('start', 'a.yaml', cwd=path).fails(1)
-        contains(done.err, 'a.yaml:6:16: error: ', '    6 |       - {text: Hello, area: [0, 0, 10, 10]}\n')
+        contains(done.err, 'a.yaml:6:9: error: ', '    6 |       - {text: Hello, area: [0, 0, 10, 10], language: klingon}\n')
 
 
 run(globals())
