@@ -75,7 +75,7 @@ static enum exit_code take_record(struct start *start)
 	if (!text)
 		return EXIT_DONE;
 	folder = getcwd(NULL, 0);
-	int r = folder_for_daemon(text, folder, false, &start->record, &error);
+	int r = folder_for_daemon(text, folder, client_is_remote(start->client), &start->record, &error);
 	return r < 0 ? client_fail(start->client, EXIT_USAGE, "--record %s: %s", text, error.message) : EXIT_DONE;
 }
 

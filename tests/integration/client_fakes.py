@@ -363,7 +363,7 @@ def test_start_sends_its_options():
 def test_start_says_what_its_options_want():
     with scenario_file() as path:
         for words in (['--rate', '10'], ['--rate', '0/s'], ['--passes', '0'], ['--passes', 'x'], ['--duration', '5'],
-                      ['--duration', '0s'], ['--screen', 'nonsense'], ['--input', 'replay:/x'], ['--record', 'd']):
+                      ['--duration', '0s'], ['--screen', 'nonsense'], ['--input', 'replay:/x'], ['--record', '']):
             done = ctl('start', path, *words).fails(2)
             contains(done.err, words[0])
         contains(ctl('start', 'k?').fails(2).err, 'neither an installed scenario')

@@ -213,7 +213,7 @@ def running():
     try:
         yield number
     finally:
-        _rig.daemon.ctl('stop', number).ok()
+        _rig.daemon.ctl('stop', '--all').ok()
 
 
 # --- commands ------------------------------------------------------------------------------------------------------------
@@ -249,8 +249,15 @@ screen-events:
     third = _rig.ctl('start', 'kiosk', '--wait').ok().out.strip()
     equal(_rig.ctl('remove', 'kiosk').ok().out, 'kiosk\n')
     _rig.ctl('delete', number, second, third).ok()
-    with running() as number:
+    contains(_rig.ctl('try', scenario).ok().out, 'icon.png')
+    _rig.ctl('capture', '--screen', f'replay:{_rig.far}/red', 'here.png', cwd=_rig.home).ok()
+    assert (_rig.home / 'here.png').read_bytes().startswith(b'\x89PNG')
+    kept = _rig.far / 'kept'
+    _rig.ctl('start', scenario, '--record', kept, '--wait').ok()
+    assert kept.is_dir() and not (_rig.home / 'kept').exists()
+    with running():
         contains(_rig.ctl('status').ok().out, 'endless')
+        _rig.ctl('rotate').ok()
         _rig.ctl('emit', 'go').ok()
         rows = _rig.ctl('watch', '--interval', '100ms', '--count', '2', '--output', 'csv').ok().out.splitlines()
         equal(len(rows), 3)
@@ -266,6 +273,8 @@ def test_folders_there_are_absolute():
     contains(_rig.ctl('start', relative).fails(1).err, 'relative.yaml:2', 'with -H it must be absolute')
     contains(_rig.ctl('check', relative).fails(1).err, 'with -H it must be absolute')
     contains(_rig.ctl('start', endless(), '--screen', 'replay:red').fails(2).err, 'with -H it must be absolute')
+    contains(_rig.ctl('start', endless(), '--record', 'kept').fails(2).err, 'with -H it must be absolute')
+    contains(_rig.ctl('try', endless(), '--screen', 'replay:red').fails(2).err, 'with -H it must be absolute')
 
 
 def test_codes_come_home():
