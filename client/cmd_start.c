@@ -32,7 +32,7 @@ struct start {
 	struct scenario_to_send scenario; ///< no file: an installed one, which options.name names
 	char *screen, *input, *record;
 	Condprof__StartOptions options;
-	bool wait;
+	bool wait, stop_on_signal;
 	struct connection *connection;
 	uint64_t request;
 	int64_t session; ///< 0: not known yet
@@ -120,6 +120,9 @@ static enum exit_code take_options(struct start *start)
 	options->has_dry_run = options->dry_run = client_flag(client, "--dry-run");
 	options->has_no_report = options->no_report = client_flag(client, "--no-report");
 	options->has_wait = options->wait = start->wait = client_flag(client, "--wait");
+	start->stop_on_signal = client_flag(client, "--stop-on-signal");
+	if (start->stop_on_signal && !start->wait)
+		return client_fail(client, EXIT_USAGE, "--stop-on-signal goes with --wait");
 	if (start->wait)
 		client_wait_for_ever(client);
 	return code;
@@ -295,6 +298,22 @@ static int wait_for_end(struct start *start, Condprof__Reply **ret, struct error
 	return r;
 }
 
+/// A signal came, and means the session. Its end is then waited for as before; another signal leaves it to itself.
+static int stop_session(struct start *start, struct error *error)
+{
+	Condprof__Request request = CONDPROF__REQUEST__INIT;
+	Condprof__StopRequest stop = CONDPROF__STOP_REQUEST__INIT;
+	struct signalfd_siginfo info;
+
+	(void)!read(start->signal_fd, &info, sizeof(info));
+	start->stop_on_signal = false;
+	stop.has_session = true;
+	stop.session = start->session;
+	request.body_case = CONDPROF__REQUEST__BODY_STOP;
+	request.stop = &stop;
+	return connection_send(start->connection, &request, error);
+}
+
 static void say_ended(const struct start *start, const Condprof__Session *session)
 {
 	CLEANUP_FREE char *sentence = ended_session_sentence(session, !start->client->utf8);
@@ -312,6 +331,11 @@ static enum exit_code finish_waiting(struct start *start)
 	Condprof__Reply *reply;
 	int r = wait_for_end(start, &reply, &error);
 
+	if (r == -EINTR && start->stop_on_signal) {
+		r = stop_session(start, &error);
+		if (r == 0)
+			r = wait_for_end(start, &reply, &error);
+	}
 	if (r == 0)
 		r = sessions_add(&list, reply, &error);
 	if (r < 0)

@@ -32,6 +32,7 @@ static const struct option_row start_options[] = {
 	{"--no-report", NULL, NULL, .help = "measure and keep nothing"},
 	{"--record", NULL, "DIR", .help = "keep the frames there, by which the run can be played again"},
 	{"--wait", NULL, NULL, .help = "wait until the session has ended and its report is closed"},
+	{"--stop-on-signal", NULL, NULL, .help = "with --wait: Ctrl-C or SIGTERM stops the session"},
 	{0},
 };
 

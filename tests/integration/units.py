@@ -3,9 +3,13 @@
 say. Nothing of it needs systemd to run; what they do in a booted system is not for here."""
 
 import json
+import os
 import re
+import signal
+import subprocess
 
-from condprof_test import BUILD, CONDPROFCTL, CONDPROFD, SOURCE, contains, equal, folder, need_program, note, run, run_program
+from condprof_test import (BUILD, CONDPROFCTL, CONDPROFD, PATIENCE, SOURCE, Daemon, contains, equal, folder, need_program, note, png,
+                           report, run, run_program, until, write_frames)
 
 UNITS = SOURCE / 'systemd'
 DROP_INS = {'x11.conf': 1.5, 'fb.conf': 1.5}
@@ -108,10 +112,56 @@ def test_every_point_that_is_not_had_is_justified():
             assert level == 0 or f'{option}=' in text or option == 'DeviceAllow', name
 
 
+def scenario_command(daemon, name):
+    """What the unit runs, as systemd would put it together."""
+    line = re.search(r'^ExecStart=(.*)$', (UNITS / 'condprof-scenario@.service.in').read_text(), re.M).group(1)
+    words = line.replace('@bindir@/condprofctl', CONDPROFCTL).replace('%i', name).split()
+    return subprocess.Popen(words, env=dict(os.environ, CONDPROF_SOCKET=daemon.socket_path), stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+
+
+def runs(daemon):
+    with daemon.client() as client:
+        return [session for session in client.status() if session.state == report.RUNNING and session.passes]
+
+
+def test_what_the_scenario_unit_runs():
+    with Daemon() as daemon:
+        screen = write_frames(daemon.home / 'frames', [png(16, 16, (0, 0, 0))])
+        (daemon.home / 'kiosk.yaml').write_text(f'scenario: kiosk\nscreen: {screen}?loop=1\nscreen-events:\n'
+                                                '  - {event: never, conditions: [{color: "#00ff00", area: [0, 0, 4, 4]}], actions: []}\n')
+        daemon.ctl('install', daemon.home / 'kiosk.yaml').ok()
+        # systemctl stop: the session ends, its report is closed, and the unit has not failed
+        process = scenario_command(daemon, 'kiosk')
+        session = until(lambda: runs(daemon), 'the session')[0].id
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=PATIENCE)
+        equal(process.returncode, 0, err)
+        equal((json.loads(out)['session']['id'], json.loads(out)['session']['reason']['code']), (session, 'stopped'))
+        # the daemon dies: a code for which the unit starts again
+        process = scenario_command(daemon, 'kiosk')
+        until(lambda: runs(daemon), 'the session')
+        daemon.kill()
+        process.communicate(timeout=PATIENCE)
+        equal(process.returncode, 3)
+        # and by itself again when the daemon is back
+        daemon.start()
+        process = scenario_command(daemon, 'kiosk')
+        until(lambda: runs(daemon), 'the session')
+        daemon.stop()
+        process.communicate(timeout=PATIENCE)
+        # what trying again does not mend
+        daemon.start()
+        process = scenario_command(daemon, 'no-such-scenario')
+        process.communicate(timeout=PATIENCE)
+        prevented = re.search(r'^RestartPreventExitStatus=(.*)$', (UNITS / 'condprof-scenario@.service.in').read_text(), re.M)
+        assert str(process.returncode) in prevented.group(1).split(), process.returncode
+
+
 def test_paths_are_filled_in():
     unit = (BUILD / 'systemd' / 'condprofd.service').read_text()
     assert not re.search(r'@\w+@', unit), unit
-    contains((BUILD / 'systemd' / 'condprof-scenario@.service').read_text(), 'condprofctl --output json start %i --wait')
+    contains((BUILD / 'systemd' / 'condprof-scenario@.service').read_text(), 'condprofctl --output json start %i --wait --stop-on-signal')
 
 
 if __name__ == '__main__':
