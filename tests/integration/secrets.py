@@ -5,7 +5,7 @@ everything that the daemon and the client write or say."""
 import contextlib
 import pathlib
 
-from condprof_test import (SECOND, Daemon, Refused, contains, control, equal, event, folder, make_scenario, png, report, run,
+from condprof_test import (SECOND, Daemon, Refused, Skip, contains, control, equal, event, folder, make_scenario, png, report, run,
                            sanitized, scenario, stop_action, timer_condition, until, write_frames)
 from xvfb_test import Button, Xvfb
 
