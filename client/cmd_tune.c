@@ -50,7 +50,7 @@ static enum exit_code take_folder(struct tune *tune)
 				   text);
 	if (asprintf(&uri, "replay:%s%s", text, strchr(text, '?') ? "?" : "") < 0)
 		return client_fail(client, EXIT_FAILED, "out of memory");
-	if (uri_for_daemon(uri, false, here, false, &tune->screen, &error) < 0)
+	if (uri_for_daemon(uri, false, here, client_is_remote(client), &tune->screen, &error) < 0)
 		return client_fail(client, EXIT_USAGE, "%s: %s", text, error.message);
 	tune->folder = strdup(tune->screen + strlen("replay:"));
 	if (!tune->folder)

@@ -144,7 +144,7 @@ static double size_of(const struct tuning_place *place)
 /// Around all the places, by a quarter of the image at least.
 static void suggest_area(const struct tuning_input *input, const struct tuning_sample *samples, struct tuning *tuning)
 {
-	const struct tuning_place *first = &samples[0].place;
+	const struct tuning_place *first;
 	int x, y;
 
 	if (tuning->verdict != TUNING_CLEAR && tuning->verdict != TUNING_ALWAYS)
@@ -152,6 +152,7 @@ static void suggest_area(const struct tuning_input *input, const struct tuning_s
 	unite_places(samples, tuning);
 	if (!tuning->has_place || input->exact || input->width < 1 || input->height < 1)
 		return;
+	first = &samples[0].place;
 	x = MAX((first->right - first->left) / 4, AROUND_MIN_PX);
 	y = MAX((first->bottom - first->top) / 4, AROUND_MIN_PX);
 	tuning->area = (struct tuning_place){
