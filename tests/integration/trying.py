@@ -210,20 +210,29 @@ def test_nothing_is_kept_of_it():
 # --- by condprofctl --------------------------------------------------------------------------------------------------
 
 def test_condprofctl_try():
-    shown = _daemon.ctl('try', DEMO / 'press-line.yaml', '--frame', DEMO / 'frames' / '040.png').ok().out
-    contains(shown, 'press line 4', '040.png', '1280×720', 'best 0.5085', '658,34', 'calculator', '740,603', 'not tried')
-    data = _daemon.ctl('--json', 'try', DEMO / 'press-line.yaml', '--frame', DEMO / 'frames' / '040.png').json()
-    equal((data['scenario'], data['picture']['width'], len(data['conditions'])), ('press line 4', 1280, 12))
-    rows = {row['name']: row for row in data['conditions']}
-    equal((rows['calculator']['found'], rows['calculator']['x'], rows['calculator']['place']['width']), (True, 740, 60))
-    equal((rows['error icon']['found'], rows['error icon']['score'], rows['error icon']['best']['x']), (False, None, 658))
-    equal((rows['rejects']['not_tried'] is None, rows['rejects']['duration_ns']), (False, None))
+    uri = write_frames(_home / 'own', [(DETECT / 'own_screen_a.png').read_bytes(), png(320, 240, (0, 0, 0))])
+    (_home / 'icon.png').symlink_to(DETECT / 'own_icon.png')
+    (_home / 'own.yaml').write_text(
+        'scenario: own screen\nscreen: replay:own\nscreen-events:\n  - event: icons\n    conditions:\n'
+        '      - {image: icon.png, name: gray, search: [30, 20, 44, 40], threshold: 20}\n'
+        '      - {image: icon.png, name: there, search: exact, at: [200, 50]}\n    actions: []\n'
+        'trigger-events:\n  - event: later\n    conditions: [{timer: 1 s}]\n    actions: []\n')
+    file = DETECT / 'own_screen_a.png'
+    shown = _daemon.ctl('try', _home / 'own.yaml', '--frame', file).ok().out
+    contains(shown, 'own screen', 'own_screen_a.png', '320×240', 'best 1.0000', '52,40', '38.76', 'there', '212,60', 'not tried')
+    data = _daemon.ctl('--json', 'try', _home / 'own.yaml', '--frame', file).json()
+    equal((data['scenario'], data['picture']['width'], len(data['conditions'])), ('own screen', 320, 3))
+    gray, there, timer = data['conditions']
+    equal((there['found'], there['x'], there['place'], there['best']),
+          (True, 212, {'x': 200, 'y': 50, 'width': 24, 'height': 20}, None))
+    equal((gray['found'], gray['score'], gray['best']['x']), (False, None, 52))
+    equal((timer['not_tried'] is None, timer['duration_ns'], timer['found']), (False, None, None))
     # without a picture: the scenario's own screen, its first one
-    own = _daemon.ctl('--json', 'try', DEMO / 'press-line.yaml').json()
-    equal((own['picture']['name'], own['picture']['file']), ('001.png', None))
-    contains(own['picture']['screen'], 'replay:', 'frames')
-    lines = _daemon.ctl('--output', 'csv', 'try', DEMO / 'press-line.yaml').ok().out.splitlines()
-    equal((len(lines), lines[0].split(',')[:3]), (13, ['id', 'event', 'name']))
+    own = _daemon.ctl('--json', 'try', _home / 'own.yaml').json()
+    equal((own['picture']['name'], own['picture']['file'], own['picture']['screen']), ('00001.png', None, uri))
+    equal(own['conditions'][1]['found'], True)
+    lines = _daemon.ctl('--output', 'csv', 'try', _home / 'own.yaml').ok().out.splitlines()
+    equal((len(lines), lines[0].split(',')[:3]), (4, ['id', 'event', 'name']))
 
 
 def test_condprofctl_annotates():
@@ -243,7 +252,7 @@ def test_condprofctl_annotates():
 
 
 def test_condprofctl_says_what_is_wrong():
-    frame_file, scene = DEMO / 'frames' / '040.png', DEMO / 'press-line.yaml'
+    frame_file, scene = DETECT / 'own_screen_a.png', _home / 'own.yaml'
     contains(_daemon.ctl('try', scene, '--frame', frame_file, '--screen', 'x11::0').fails(2).err, 'go together')
     contains(_daemon.ctl('try', scene, '--frame', _home / 'none.png').fails(4).err, 'none.png')
     contains(_daemon.ctl('try', scene, '--frame', scene).fails(1).err, 'not a PNG')
@@ -259,14 +268,14 @@ def test_condprofctl_says_what_is_wrong():
                                      '[{color: "#000000", area: [0, 0, 1, 1]}]\n    actions: []\n')
     contains(_daemon.ctl('try', _home / 'none.yaml').fails(1).err, '--frame', '--screen')
     torn = _home / 'torn.png'
-    torn.write_bytes(frame_file.read_bytes()[:20000])
+    torn.write_bytes(frame_file.read_bytes()[:2000])
     contains(_daemon.ctl('try', scene, '--frame', torn).fails(1).err, 'damaged')
     contains(_daemon.ctl('capture', _home / 'c.png').fails(4).err, '--screen x11::0')
     contains(_daemon.ctl('capture', '-', '--json').fails(2).err, 'name a file')
     for crop in ('', '1,2,3', '1,2,3,4,5', 'a,b,c,d', '-1,0,5,5', '0,0,0,5', '1,1,99999,1', '1,1,99999999999999999999,1'):
         contains(_daemon.ctl('capture', _home / 'c.png', f'--crop={crop}').fails(2).err, 'x,y,width,height')
-    contains(_daemon.ctl('capture', _home / 'c.png', '--screen', f'replay:{DEMO}/frames', '--crop', '1270,0,11,5').fails(1).err,
-             '1280x720')
+    contains(_daemon.ctl('capture', _home / 'c.png', '--screen', f'replay:{_home}/own', '--crop', '310,0,11,5').fails(1).err,
+             '320x240')
     assert not (_home / 'c.png').exists()
     contains(_daemon.ctl('tune', scene, '12').fails(4).err, 'session 12')
     contains(_daemon.ctl('tune', scene, _home / 'nothing').fails(1).err, 'nothing')
