@@ -9,6 +9,8 @@
 
 #include "daemon/control/looks.h"
 
+#include "daemon/control/sandbox.h"
+
 #include "daemon/control/stream.h"
 #include "daemon/control/upload.h"
 #include "daemon/engine/detector.h"
@@ -162,7 +164,11 @@ static int open_screen(struct look *look, const struct screen_wait *wait, struct
 	if (r < 0)
 		return r;
 	r = screen_open(look->screen_uri, &look->screen_config, wait, &look->screen, error);
-	return r < 0 ? screen_failed(look, r, "open", error) : 0;
+	if (r < 0) {
+		r = screen_failed(look, r, "open", error);
+		sandbox_explain(look->screen_uri, NULL, error);
+	}
+	return r;
 }
 
 static int get_picture(struct look *look, struct error *error)

@@ -113,9 +113,10 @@ static int take_folder(const char *path, int parent, const char *name, const cha
 	struct stat info;
 	int fd = open_folder(parent, name);
 
+	// What is there that is no folder, or not for the daemon's user, is said only of where the client may name it.
+	if (fd < 0 && !folder_is_allowed(parent, allowed))
+		return not_allowed(error, path);
 	if (fd == -ENOENT) {
-		if (!folder_is_allowed(parent, allowed))
-			return not_allowed(error, path);
 		if (mkdirat(parent, name, 0700) < 0)
 			return fail(error, CONDPROF__CODE__IO, errno, path, strerror(errno));
 		fd = open_folder(parent, name);

@@ -125,6 +125,26 @@ def test_a_folder_that_changes_while_it_is_opened():
         equal(place.start(place.allowed / 'frames', max_passes=1, wait=True).passes, 1)
 
 
+def test_recordings_stay_inside():
+    with Confined() as place:
+        (place.allowed / 'link').symlink_to(place.outside)
+
+        def record(path):
+            try:
+                place.start(place.allowed / 'frames', max_passes=1, wait=True, record=str(path))
+            except Refused as why:
+                return control.Code.Name(why.code), why.error.message.replace(str(path), 'X')
+            return 'recorded', ''
+        before = sorted(place.outside.iterdir())
+        answers = {record(path) for path in (place.outside / 'new', place.outside / '00001.png', place.outside, place.home / 'elsewhere',
+                                             place.outside / 'missing' / 'new', f'{place.allowed}/../new', place.allowed / 'link' / 'new')}
+        equal(len(answers), 1, str(answers))
+        equal(answers.pop()[0], 'DENIED')
+        equal(sorted(place.outside.iterdir()), before)
+        equal(record(place.allowed / 'new')[0], 'recorded')
+        assert list((place.allowed / 'new').glob('*.png')), 'no pictures'
+
+
 def test_a_framebuffer_is_no_other_file():
     with Confined() as place:
         os.mkfifo(place.home / 'fifo')
