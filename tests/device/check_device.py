@@ -25,7 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = pathlib.Path(sys.argv[1]).resolve()
 FOLDER = pathlib.Path(sys.argv[2]).resolve()
 del sys.argv[1:3]
-BOOT_S = 420      # to the first answer over SSH
+BOOT_S = 600      # to the first answer over SSH
 ANSWER_S = 180    # one command
 LIMIT_S = 2400    # everything
 BEGIN = time.monotonic()
@@ -88,7 +88,7 @@ class Machine:
 
     def start(self):
         self.console.unlink(missing_ok=True)
-        kernel = 'root=/dev/vda rw console=ttyS0 net.ifnames=0 quiet modprobe.blacklist=kvm_amd,powernow_k8'
+        kernel = 'root=/dev/vda rw console=ttyS0 net.ifnames=0 quiet modprobe.blacklist=kvm_amd,powernow_k8,cfg80211'
         words = ['qemu-system-x86_64', '-accel', 'tcg,thread=multi', '-cpu', 'max', '-smp', '2', '-m', '1024',
                  '-nodefaults', '-display', 'none', '-vga', 'std', '-kernel', self.folder / 'vmlinuz', '-initrd',
                  self.folder / 'initrd', '-append', kernel, '-drive',
@@ -185,7 +185,8 @@ def prepare(tree):
     links = tree / 'etc/systemd/system'
     for unit in ('apt-daily.timer', 'apt-daily-upgrade.timer', 'dpkg-db-backup.timer', 'fstrim.timer', 'e2scrub_all.timer',
                  'e2scrub_reap.service', 'systemd-networkd-wait-online.service', 'modprobe@.service', 'getty@tty1.service',
-                 'serial-getty@ttyS0.service'):
+                 'serial-getty@ttyS0.service', 'systemd-logind.service', 'systemd-pstore.service', 'sys-kernel-tracing.mount',
+                 'sys-kernel-debug.mount', 'dev-hugepages.mount', 'dev-mqueue.mount'):
         (links / unit).unlink(missing_ok=True)
         (links / unit).symlink_to('/dev/null')
     wanted = links / 'multi-user.target.wants/systemd-networkd.service'

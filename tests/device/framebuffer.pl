@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# framebuffer.pl DEVICE show | mode WIDTH HEIGHT VIRTUAL-HEIGHT BITS | pan Y | paint: sets a framebuffer's mode, moves what is shown, or
-# paints every line of its memory in a colour of its own: red, green, blue, white, black, and so on.
+# framebuffer.pl DEVICE show | mode WIDTH HEIGHT VIRTUAL-HEIGHT BITS | pan Y | paint
+#
+# Sets a framebuffer's mode, moves what is shown of its memory, or paints all of the memory in bars of 20 lines: red, green,
+# blue, white, black, and so on. Prints what the mode is then.
 use strict;
 use warnings;
 my ($device, $command, @arguments) = @ARGV;
