@@ -398,7 +398,7 @@ def test_an_upgrade_keeps_reports_and_configuration():
     device.ok("sed -i 's/^#max-reports.*/max-reports = 777/' /etc/condprof/condprofd.conf")
     before = [one['id'] for one in sessions() if one['state'] != 'running']
     pid = device.ok('systemctl show -P MainPID condprofd')
-    said = device.ok('dpkg -i next.deb 2>&1')
+    said = device.ok('dpkg -i next.deb 2>&1', timeout_s=BOOT_S)
     contains(device.ok('dpkg -s condprof'), f'Version: {version}+next')
     assert device.ok('systemctl show -P MainPID condprofd') not in (pid, '0\n'), said
     equal(device.ok('systemctl is-active condprofd.service condprofd.socket'), 'active\nactive\n', said)
@@ -411,7 +411,7 @@ def test_an_upgrade_keeps_reports_and_configuration():
 
 
 def test_removing_keeps_reports_and_purging_takes_them():
-    said = device.ok('dpkg -r condprof 2>&1')
+    said = device.ok('dpkg -r condprof 2>&1', timeout_s=BOOT_S)
     equal(device.run('systemctl is-active condprofd.service condprofd.socket condprof-scenario@kiosk').out.split(),
           ['inactive'] * 3, said)
     device.ok('test -d /var/lib/condprof/reports && test -f /etc/condprof/condprofd.conf && ! test -e /usr/sbin/condprofd')
