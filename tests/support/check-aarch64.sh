@@ -50,7 +50,7 @@ PKG_CONFIG_LIBDIR=$sysroot/usr/lib/$host/pkgconfig:$sysroot/usr/share/pkgconfig
 PKG_CONFIG_SYSROOT_DIR=$sysroot
 export PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
 [ -f Makefile ] || "$srcdir/configure" --host=$host --with-x11=no --with-opencv=no --enable-werror \
-	CC="$host-gcc --sysroot=$sysroot" CPPFLAGS='-DCROPS=400 -DSTEPS=2000' >configure.log 2>&1 || {
+	CC="$host-gcc --sysroot=$sysroot" CPPFLAGS='-DCROPS=200 -DSTEPS=2000' >configure.log 2>&1 || {
 	tail -20 configure.log >&2
 	exit 1
 }

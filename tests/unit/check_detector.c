@@ -94,8 +94,8 @@ static struct world begin(int quality, int more)
 
 static void end(struct world *world)
 {
-	stage_free(world->stage);
 	detector_free(world->detector);
+	stage_free(world->stage);
 	picture_free(world->image);
 }
 
