@@ -45,6 +45,7 @@ void detect_color(struct detect_frame *frame, uint32_t rgb, const struct detect_
 	struct rect area;
 
 	*ret = (struct detect_result){0};
+	frame_check(frame, query);
 	if (!frame_has_pixels(frame) || !frame_area(frame, query, &area))
 		return;
 	ret->evaluable = true;

@@ -69,6 +69,12 @@ void detect_memory_forget(struct detect_memory *memory);
 
 #define DETECT_TEXT_MAX 192 ///< bytes, with the NUL
 
+/// What a check used of a frame's preparation that another one had done.
+struct detect_shared {
+	uint32_t asker; ///< detect_query.asker of that other one
+	int64_t ns;
+};
+
 struct detect_result {
 	bool found;
 	bool evaluable; ///< false: area not inside the frame, empty, or smaller than the template; or no pixels of
@@ -87,6 +93,10 @@ struct detect_result {
 	uint32_t used;            ///< 1 << detect_part of every part this check needed
 	uint32_t prepared;        ///< of those, the ones it prepared itself
 	int64_t prepared_ns[DETECT_PARTS]; ///< with a clock: how long each took
+	/// With a clock: what earlier checks on this frame had prepared and this one used as the first of others, told
+	/// tile by tile, so that nothing is told twice. Until the next check
+	const struct detect_shared *shared;
+	int n_shared;
 };
 
 struct detect_query {
@@ -97,6 +107,7 @@ struct detect_query {
 	bool best;        ///< leave the threshold out and report the best candidate (for people, not for sessions)
 	const volatile int *stop;     ///< looked at between blocks of rows; non-zero ends the search. May be NULL.
 				      ///< Another thread sets it, atomically; read it so
+	uint32_t asker;               ///< any number that tells this condition from others, for detect_shared
 	struct detect_memory *memory; ///< of this condition: reuses its last result where that is the same, and begins
 				      ///< where it was found last. NULL: always computed
 };

@@ -133,6 +133,8 @@ static void take_all(struct detect_frame *frame, struct purse *purse)
 	frame->tiles_across = (frame->width + TILE_WIDTH - 1) / TILE_WIDTH;
 	frame->tiles_down = (frame->height + TILE_HEIGHT - 1) / TILE_HEIGHT;
 	frame->tiles = take(purse, (size_t)frame->tiles_across, (size_t)frame->tiles_down);
+	frame->times = take(purse, (size_t)frame->tiles_across * (size_t)frame->tiles_down,
+			    MADE_KINDS * sizeof(*frame->times));
 	frame->kept = take(purse, (size_t)frame->source_height, 4 * (size_t)frame->source_width);
 	frame->source_tiles_across = (frame->source_width + TILE_WIDTH - 1) / TILE_WIDTH;
 	frame->history = take(purse,
@@ -216,6 +218,40 @@ void detect_frame_begin(struct detect_frame *frame, struct picture_view view)
 void detect_frame_set_clock(struct detect_frame *frame, detect_clock clock)
 {
 	frame->clock = clock;
+}
+
+void frame_check(struct detect_frame *frame, const struct detect_query *query)
+{
+	frame->asker = query->asker;
+	frame->n_shared = 0;
+}
+
+void frame_share(struct detect_frame *frame, struct tile_time *time)
+{
+	int i = frame->n_shared - 1;
+
+	if (!time->ns || time->asker == frame->asker)
+		return;
+	while (i >= 0 && frame->shared[i].asker != time->asker)
+		i--;
+	if (i < 0) {
+		if (frame->n_shared == SHARED_MAX)
+			return;
+		i = frame->n_shared++;
+		frame->shared[i] = (struct detect_shared){.asker = time->asker};
+	}
+	frame->shared[i].ns += time->ns;
+	time->ns = 0;
+}
+
+void frame_took(const struct detect_frame *frame, struct tile_time *time, int count, ptrdiff_t step, int64_t ns)
+{
+	for (; count > 0; count--, time += step) {
+		int64_t share = MIN(ns / count, UINT32_MAX);
+
+		*time = (struct tile_time){frame->asker, (uint32_t)share};
+		ns -= share;
+	}
 }
 
 static int scale_down(const struct detect_frame *frame, int v)

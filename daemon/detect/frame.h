@@ -36,9 +36,18 @@ struct level {
 
 _Static_assert(TILE_WIDTH % (1 << BOX_SHIFT_MAX) == 0 && TILE_HEIGHT % (1 << BOX_SHIFT_MAX) == 0, "boxes fit tiles");
 
+/// Whose check prepared something of a tile and how long that took; ns 0: nothing, or another one used it already.
+struct tile_time {
+	uint32_t asker, ns;
+};
+
+/// So many checks' preparation can be told to have been used at once; of more, by a later check.
+#define SHARED_MAX 64
+
 /// When a tile of source px was compared with the frame's copy, and when it last differed: numbers of frames, 0: never.
 struct tile_history {
 	uint64_t compared_in, changed_in;
+	struct tile_time time; ///< of comparing it in this frame
 };
 
 /// For spectrum.h: planes of SPECTRUM_SIDE rows, [0] real, [1] imaginary parts.
@@ -79,6 +88,7 @@ struct detect_frame {
 	ptrdiff_t put_out_stride;
 	uint8_t *tiles; ///< a set of enum made each, rows of tiles_across
 	int tiles_across, tiles_down;
+	struct tile_time *times;      ///< with a clock: MADE_KINDS of each tile, by bit of enum made
 	uint8_t *kept;                ///< source pixels of compared tiles, as in the frame of tile_history.compared_in
 	struct tile_history *history; ///< rows of source_tiles_across
 	int source_tiles_across;
@@ -88,6 +98,9 @@ struct detect_frame {
 	void *memory; ///< all of the above
 
 	detect_clock clock;
+	uint32_t asker; ///< of the current check
+	struct detect_shared shared[SHARED_MAX];
+	int n_shared;
 };
 
 /// What can be made of a tile.
@@ -96,6 +109,17 @@ enum made {
 	MADE_GRAY = 2,
 	MADE_BOXES = 2, ///< MADE_BOXES << shift, shift 1 to BOX_SHIFT_MAX
 };
+
+#define MADE_KINDS (2 + BOX_SHIFT_MAX)
+
+/// A check begins. Before anything else of it.
+void frame_check(struct detect_frame *frame, const struct detect_query *query);
+
+/// Tells that the check used something of a tile. Only with a clock.
+void frame_share(struct detect_frame *frame, struct tile_time *time);
+
+/// Notes that something of `count` tiles took `ns`, each the same share of it. The tiles' times are `step` apart.
+void frame_took(const struct detect_frame *frame, struct tile_time *time, int count, ptrdiff_t step, int64_t ns);
 
 /// Makes ready what is asked for (a set of enum made) of an area, as far as it is not, and notes in `ret` what was
 /// used, what was made now and how long that took. Boxes are those that lie wholly in the frame.

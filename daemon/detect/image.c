@@ -171,6 +171,7 @@ void detect_image(struct detect_frame *frame, const struct detect_template *temp
 	struct rect area;
 
 	*ret = (struct detect_result){0};
+	frame_check(frame, query);
 	if (!frame_has_pixels(frame) || !frame_area(frame, query, &area) || !fits(template_, query, &area))
 		return;
 	ret->evaluable = true;

@@ -211,9 +211,21 @@ static void compare_tiles(struct detect_frame *frame, int row, int first, int en
 	}
 }
 
+static void took(const struct detect_frame *frame, struct tile_time *first, int count, int64_t begin,
+		 struct detect_result *ret)
+{
+	int64_t ns = frame->clock ? frame->clock() - begin : 0;
+
+	ret->prepared |= 1U << DETECT_CHANGES;
+	ret->prepared_ns[DETECT_CHANGES] += ns;
+	if (frame->clock)
+		frame_took(frame, first, count, sizeof(struct tile_history) / sizeof(struct tile_time), ns);
+}
+
 // Whether no pixel of whole tiles changed since frame `since`. Compares all of them, whatever it finds: after this the
 // frame's copy stands for the current frame there.
-static bool tiles_unchanged(struct detect_frame *frame, const struct rect *place, uint64_t since, bool *ret_compared)
+static bool tiles_unchanged(struct detect_frame *frame, const struct rect *place, uint64_t since,
+			    struct detect_result *ret)
 {
 	int first = place->left / TILE_WIDTH, end = round_up(place->right, TILE_WIDTH) / TILE_WIDTH;
 	bool unchanged = true;
@@ -222,13 +234,17 @@ static bool tiles_unchanged(struct detect_frame *frame, const struct rect *place
 		struct tile_history *tiles = frame->history + (ptrdiff_t)row * frame->source_tiles_across;
 
 		for (int i = first; i < end; i++) {
+			int64_t begin;
 			int from = i;
 			while (i < end && tiles[i].compared_in != frame->number)
 				i++;
 			if (i > from) {
+				begin = frame->clock ? frame->clock() : 0;
 				compare_tiles(frame, row, from, i);
-				*ret_compared = true;
+				took(frame, &tiles[from].time, i - from, begin, ret);
 			}
+			if (i < end && frame->clock)
+				frame_share(frame, &tiles[i].time);
 		}
 		for (int i = first; i < end; i++)
 			unchanged = unchanged && tiles[i].changed_in <= since;
@@ -263,17 +279,13 @@ static void copy_edges(struct detect_memory *memory, const struct detect_frame *
 
 static bool unchanged(const struct detect_memory *memory, struct detect_frame *frame, struct detect_result *ret)
 {
-	bool has_tiles = memory->tiles.left != memory->tiles.right, compared = false, same = true;
-	int64_t begin;
+	bool same = true;
 
-	if (has_tiles) {
-		begin = frame->clock ? frame->clock() : 0;
-		same = tiles_unchanged(frame, &memory->tiles, memory->kept_in, &compared);
+	if (memory->tiles.left != memory->tiles.right) {
+		same = tiles_unchanged(frame, &memory->tiles, memory->kept_in, ret);
 		ret->used |= 1U << DETECT_CHANGES;
-		if (compared) {
-			ret->prepared |= 1U << DETECT_CHANGES;
-			ret->prepared_ns[DETECT_CHANGES] = frame->clock ? frame->clock() - begin : 0;
-		}
+		ret->shared = frame->shared;
+		ret->n_shared = frame->n_shared;
 	}
 	return same && memory->kept_in && edges_unchanged(memory, frame);
 }
@@ -310,6 +322,8 @@ bool memory_recall(struct detect_memory *memory, struct detect_frame *frame, con
 	ret->used = compared.used;
 	ret->prepared = compared.prepared;
 	memcpy(ret->prepared_ns, compared.prepared_ns, sizeof(ret->prepared_ns));
+	ret->shared = compared.shared;
+	ret->n_shared = compared.n_shared;
 	return true;
 }
 

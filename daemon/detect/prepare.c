@@ -65,31 +65,40 @@ static enum detect_part part_of(unsigned what)
 	return what == MADE_REDUCED ? DETECT_REDUCED : what == MADE_GRAY ? DETECT_GRAY : DETECT_BOXES;
 }
 
+static void make_run(struct detect_frame *frame, unsigned what, int row, int first, int end, struct tile_time *times,
+		     struct detect_result *ret)
+{
+	int64_t begin = frame->clock ? frame->clock() : 0, ns;
+
+	make(frame, what,
+	     (struct rect){first * TILE_WIDTH, row * TILE_HEIGHT, MIN(end * TILE_WIDTH, frame->width),
+			   MIN((row + 1) * TILE_HEIGHT, frame->height)});
+	ret->prepared |= 1U << part_of(what);
+	if (!frame->clock)
+		return;
+	ns = frame->clock() - begin;
+	ret->prepared_ns[part_of(what)] += ns;
+	frame_took(frame, times, end - first, MADE_KINDS, ns);
+}
+
 // One kind of thing in one row of tiles from tile `first` up to `end`: runs of tiles that lack it at once.
 static void make_runs(struct detect_frame *frame, unsigned what, int row, int first, int end, struct detect_result *ret)
 {
 	uint8_t *tiles = frame->tiles + (ptrdiff_t)row * frame->tiles_across;
-	int64_t begin = 0;
-	bool any = false;
+	struct tile_time *times =
+		frame->times + (ptrdiff_t)row * frame->tiles_across * MADE_KINDS + __builtin_ctz(what);
 
-	for (int i = first; i < end; i++) {
-		int from = i;
+	for (int i = first; i < end;) {
+		int from;
+		for (; i < end && tiles[i] & what; i++)
+			if (frame->clock)
+				frame_share(frame, times + (ptrdiff_t)i * MADE_KINDS);
+		from = i;
 		while (i < end && !(tiles[i] & what))
 			tiles[i++] |= (uint8_t)what;
-		if (i == from)
-			continue;
-		if (!any && frame->clock)
-			begin = frame->clock();
-		any = true;
-		make(frame, what,
-		     (struct rect){from * TILE_WIDTH, row * TILE_HEIGHT, MIN(i * TILE_WIDTH, frame->width),
-				   MIN((row + 1) * TILE_HEIGHT, frame->height)});
+		if (i > from)
+			make_run(frame, what, row, from, i, times + (ptrdiff_t)from * MADE_KINDS, ret);
 	}
-	if (!any)
-		return;
-	ret->prepared |= 1U << part_of(what);
-	if (frame->clock)
-		ret->prepared_ns[part_of(what)] += frame->clock() - begin;
 }
 
 void frame_need(struct detect_frame *frame, unsigned made, struct rect area, struct detect_result *ret)
@@ -107,4 +116,6 @@ void frame_need(struct detect_frame *frame, unsigned made, struct rect area, str
 	for (int row = area.top / TILE_HEIGHT; row < bottom; row++)
 		for (unsigned left = made; left; left &= left - 1)
 			make_runs(frame, left & -left, row, first, end, ret);
+	ret->shared = frame->shared;
+	ret->n_shared = frame->n_shared;
 }

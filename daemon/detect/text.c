@@ -95,6 +95,7 @@ static bool begin_check(struct detect_frame *frame, const struct detect_query *q
 	struct rect area;
 
 	*ret = (struct detect_result){0};
+	frame_check(frame, query);
 	if (!frame_has_pixels(frame) || !frame_area(frame, query, &area))
 		return true;
 	ret->evaluable = true;

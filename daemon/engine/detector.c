@@ -156,6 +156,7 @@ static int fill_queries(struct picture_detector *d, const volatile int *stop)
 				 condition->search == CONDPROF__SEARCH__SEARCH_EXACT,
 			.threshold = condition->threshold,
 			.stop = stop,
+			.asker = i,
 		};
 		if (condition->kind < CONDITION_TIMER && detect_memory_new(&d->queries[i].memory) < 0)
 			return -ENOMEM;

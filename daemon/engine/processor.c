@@ -221,8 +221,6 @@ static bool use_frame(struct processor *processor, const struct frame *frame)
 		return false;
 	}
 	processor->p.detector->ops->begin(processor->p.detector, frame->view);
-	for (int i = 0; i < DETECT_PARTS; i++)
-		processor->prepared[i].owner = NO_INDEX;
 	processor->frame_usable = true;
 	return true;
 }

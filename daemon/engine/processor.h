@@ -81,11 +81,6 @@ struct processor {
 	int detector_width, detector_height; ///< px it is ready for; 0: none yet
 	bool *not_evaluable_said;            ///< a condition: its journal line is written
 
-	struct {
-		uint32_t owner; ///< the condition whose check prepared this part of the frame; NO_INDEX: none
-		int64_t ns;
-	} prepared[DETECT_PARTS]; ///< not yet used by another check
-
 	int64_t previous_done_ns; ///< measuring clock: the last occurrence, or the start
 	int64_t suspended_ns;     ///< suspend clock, as last seen
 	uint64_t random;

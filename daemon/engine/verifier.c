@@ -55,23 +55,12 @@ static bool verify_condition(struct processor *processor, uint32_t condition, in
 	return false;
 }
 
-// Preparation belongs to the check that did it. Once another check of the pass uses it too, it is shared: this much
-// would move to that check if the order changed.
-static void credit_preparation(struct processor *processor, uint32_t condition, const struct detect_result *result)
+// Preparation belongs to the check that did it. What another check of the pass uses too is shared: this much would move
+// to that check if the order changed.
+static void credit_preparation(struct processor *processor, const struct detect_result *result)
 {
-	for (uint32_t part = 0; part < DETECT_PARTS; part++) {
-		uint32_t bit = UINT32_C(1) << part;
-
-		if (result->prepared & bit) {
-			processor->prepared[part].owner = condition;
-			processor->prepared[part].ns = result->prepared_ns[part];
-		} else if (result->used & bit && processor->prepared[part].owner != NO_INDEX &&
-			   processor->prepared[part].owner != condition) {
-			timing_shared(processor->p.timing, processor->prepared[part].owner,
-				      processor->prepared[part].ns);
-			processor->prepared[part].owner = NO_INDEX;
-		}
-	}
+	for (int i = 0; i < result->n_shared; i++)
+		timing_shared(processor->p.timing, result->shared[i].asker, result->shared[i].ns);
 }
 
 static void note_match(struct processor *processor, uint32_t condition, struct rect place)
@@ -127,7 +116,7 @@ static void verify_measured(struct processor *processor, uint32_t condition, int
 			processor->verification.begin_ns = begin;
 		processor->verification.end_ns = end;
 		if (on_screen)
-			credit_preparation(processor, condition, &result);
+			credit_preparation(processor, &result);
 		if (outcome->matched && processor->p.scenario->conditions[condition].kind == CONDITION_IMAGE)
 			note_match(processor, condition, outcome->place);
 	} else {

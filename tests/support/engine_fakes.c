@@ -291,10 +291,9 @@ static void fake_check(struct detector *detector, uint32_t condition, struct det
 		.x = answer->x,
 		.y = answer->y,
 		.place = answer->place,
-		.used = answer->used,
-		.prepared = answer->prepared,
+		.shared = answer->shared,
+		.n_shared = answer->n_shared,
 	};
-	memcpy(ret->prepared_ns, answer->prepared_ns, sizeof(ret->prepared_ns));
 	stepped_clock_now_ns += answer->takes_ns;
 	if (d->on_check)
 		d->on_check(d, condition, ret);

@@ -49,8 +49,8 @@ struct fake_answer {
 	int x, y;
 	struct rect place;
 	double score;
-	uint32_t used, prepared;
-	int64_t prepared_ns[DETECT_PARTS];
+	struct detect_shared shared[2];
+	int n_shared;
 	int64_t takes_ns; ///< of the stepped clock
 };
 

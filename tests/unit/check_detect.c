@@ -785,6 +785,42 @@ START_TEST(preparation_is_timed_once)
 }
 END_TEST
 
+// A small area first, a larger one around it, then all: whoever prepared a tile is told of its first other user, once.
+START_TEST(what_is_shared_is_told_by_tiles)
+{
+	struct canvas screen = drawn(SCENE_DESKTOP, 11, 320, 192);
+	struct detect_frame *frame = frame_of(canvas_view(&screen), 160);
+	const struct rect areas[] = {{0, 0, 64, 32}, {0, 0, 128, 64}, {0, 0, 320, 192}, {0, 0, 320, 192}};
+	struct detect_result got[4];
+	int64_t told[4] = {0}, first_of_two;
+
+	detect_frame_set_clock(frame, fake_clock);
+	for (int round = 0; round < 2; round++) {
+		detect_frame_begin(frame, canvas_view(&screen)); // the second round shares nothing with the first
+		memset(told, 0, sizeof(told));
+		for (uint32_t i = 0; i < 4; i++) {
+			detect_color(frame, 0, &(struct detect_query){.area = areas[i], .asker = i}, &got[i]);
+			for (int j = 0; j < got[i].n_shared; j++)
+				told[got[i].shared[j].asker] += got[i].shared[j].ns;
+			if (i == 1)
+				first_of_two = told[0];
+		}
+		ck_assert_int_eq(got[0].n_shared, 0);
+		ck_assert_int_eq(got[1].n_shared, 1);
+		ck_assert_int_eq(got[2].n_shared, 1); // the first one's tile was told already
+		ck_assert_int_eq(got[3].n_shared, 1);
+		ck_assert_int_eq(first_of_two, got[0].prepared_ns[DETECT_REDUCED]);
+		for (int i = 0; i < 3; i++)
+			ck_assert_int_eq(told[i], got[i].prepared_ns[DETECT_REDUCED]);
+		ck_assert_int_eq(told[3], 0);
+		detect_color(frame, 0, &(struct detect_query){.area = areas[0], .asker = 9}, &got[0]);
+		ck_assert_int_eq(got[0].n_shared, 0);
+	}
+	detect_frame_free(frame);
+	canvas_free(&screen);
+}
+END_TEST
+
 START_TEST(a_stop_ends_the_search)
 {
 	struct canvas screen = drawn(SCENE_PHOTO, 11, 300, 200),
@@ -1040,6 +1076,7 @@ int main(void)
 	tcase_add_test(rules, color_at_a_quality);
 	tcase_add_test(rules, hues);
 	tcase_add_test(rules, preparation_is_timed_once);
+	tcase_add_test(rules, what_is_shared_is_told_by_tiles);
 	tcase_add_test(rules, a_stop_ends_the_search);
 	tcase_add_test(rules, checks_allocate_nothing);
 	tcase_add_test(rules, frames_of_other_sizes);

@@ -692,15 +692,12 @@ START_TEST(test_size_change_mixes_nothing)
 	stage->detector->context = &stage->screen;
 	answers = stage->detector->answers;
 	answers[0] = (struct fake_answer){.found = true, .x = 60, .y = 40, .takes_ns = 500};
-	answers[0].used = answers[0].prepared = 1 << DETECT_GRAY;
-	answers[0].prepared_ns[DETECT_GRAY] = 400;
-	answers[1] = (struct fake_answer){.used = 1 << DETECT_GRAY, .not_evaluable = true, .takes_ns = 7};
-	answers[2] = (struct fake_answer){.used = 1 << DETECT_GRAY, .found = true, .x = 30, .y = 20, .takes_ns = 9};
+	answers[1] = (struct fake_answer){.not_evaluable = true, .takes_ns = 7};
+	answers[2] = (struct fake_answer){.found = true, .x = 30, .y = 20, .takes_ns = 9};
 	ck_assert(stage_pass(stage));
 	ck_assert_int_eq(stage->detector->resizes, 2);
 	ck_assert_int_eq(stage->detector->begins, 2);
 	ck_assert_int_eq(stage->processor->progress.frame_width, 32);
-	// what was prepared of the old picture serves nobody of the new one
 	ck_assert_int_eq(figures_of(stage, 0).shared_ns, 0);
 	ck_assert_int_eq(figures_of(stage, 0).total_ns, 501);
 	f = figures_of(stage, 1);
@@ -893,20 +890,18 @@ START_TEST(test_shared_preparation)
 	maker_image(maker, "uses too", true);
 	stage = begin(maker);
 	answers = stage->detector->answers;
-	answers[0].used = answers[0].prepared = 1 << DETECT_GRAY | 1 << DETECT_REDUCED;
-	answers[0].prepared_ns[DETECT_GRAY] = 1000;
-	answers[0].prepared_ns[DETECT_REDUCED] = 50;
 	answers[0].takes_ns = 2000;
-	answers[1].used = 1 << DETECT_GRAY;
-	answers[2].used = 1 << DETECT_GRAY | 1 << DETECT_BOXES;
-	answers[2].prepared = 1 << DETECT_BOXES;
-	answers[2].prepared_ns[DETECT_BOXES] = 7;
+	answers[1].shared[0] = (struct detect_shared){0, 1000};
+	answers[1].n_shared = 1;
+	answers[2].shared[0] = (struct detect_shared){0, 50};
+	answers[2].shared[1] = (struct detect_shared){1, 7};
+	answers[2].n_shared = 2;
 	for (int i = 0; i < 3; i++)
 		ck_assert(stage_pass(stage));
-	ck_assert_int_eq(figures_of(stage, 0).shared_ns, 3 * 1000); // once a pass, however many use it
-	ck_assert_int_eq(figures_of(stage, 0).total_ns, 3 * 2001);  // and it stays inside
-	ck_assert_int_eq(figures_of(stage, 1).shared_ns, 0);
-	ck_assert_int_eq(figures_of(stage, 2).shared_ns, 0); // the next pass prepares anew
+	ck_assert_int_eq(figures_of(stage, 0).shared_ns, 3 * 1050);
+	ck_assert_int_eq(figures_of(stage, 0).total_ns, 3 * 2001); // and it stays inside
+	ck_assert_int_eq(figures_of(stage, 1).shared_ns, 3 * 7);
+	ck_assert_int_eq(figures_of(stage, 2).shared_ns, 0);
 	stage_free(stage);
 }
 END_TEST
