@@ -305,7 +305,7 @@ void stage_narrow(struct search *search, struct stage *stage, const struct map *
 	int shift = stage->set->shift, last = (search->positions.right - 1) >> shift;
 
 	for (int row = map->top >> shift; row << shift < map->top + map->rows; row++) {
-		if (row << shift >= search->positions.bottom)
+		if (row << shift >= search->positions.bottom || search_stop_asked(search))
 			return;
 		for (int left = first_place(search, shift); left <= last; left += SCAN_BLOCK) {
 			stage->left = left;

@@ -58,7 +58,7 @@ void stage_enter(const struct map *map, int y, const uint64_t *bits, int left, i
 /// Leaves only bits of positions in the map's rows.
 void stage_trim(const struct search *search, const struct map *map);
 
-/// A later stage: takes away from the map what its finer boxes rule out.
+/// A later stage: takes away from the map what its finer boxes rule out; after a stop was asked for, not all of it.
 void stage_narrow(struct search *search, struct stage *stage, const struct map *map);
 
 #endif

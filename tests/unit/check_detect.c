@@ -872,6 +872,78 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
 	return __real_aligned_alloc(alignment, size);
 }
 
+static volatile int stop_flag;
+static int calls_until_stop, calls_after_stop;
+static struct kernels real;
+
+static void count_call(void)
+{
+	if (stop_flag)
+		calls_after_stop++;
+	else if (--calls_until_stop == 0)
+		stop_flag = 1;
+}
+
+static bool counted_scan(const struct scan *scan)
+{
+	count_call();
+	return real.scan(scan);
+}
+
+static void counted_window(const uint8_t *frame, ptrdiff_t frame_stride, const uint8_t *template_, const uint8_t *mask,
+			   ptrdiff_t template_stride, int width, int rows, struct window_sums *sums)
+{
+	count_call();
+	real.window(frame, frame_stride, template_, mask, template_stride, width, rows, sums);
+}
+
+static void counted_transform(float *re, float *im, const float *turns)
+{
+	count_call();
+	real.to_spectrum(re, im, turns);
+}
+
+// Wherever a search is when the stop comes: what it still does does not depend on how much of the frame is left.
+static void stop_at(const struct canvas *screen, const struct canvas *image, double threshold, int call, bool transform)
+{
+	struct kernels counted;
+	struct detect_result got;
+
+	real = counted = *kernels();
+	counted.scan = counted_scan;
+	counted.window = counted_window;
+	counted.to_spectrum = counted_transform;
+	counted.transform_cost = transform ? -1e12 : 1e12;
+	stop_flag = 0;
+	calls_until_stop = call;
+	calls_after_stop = 0;
+	kernels_use(&counted);
+	got = look(screen, image,
+		   (struct detect_query){.area = whole(screen), .threshold = threshold, .stop = &stop_flag});
+	kernels_use(NULL);
+	ck_assert(got.stopped == (stop_flag != 0));
+	ck_assert_msg(calls_after_stop <= 300, "%d calls after a stop at call %d", calls_after_stop, call);
+}
+
+START_TEST(a_stop_comes_soon)
+{
+	struct canvas screen = drawn(SCENE_NOISE, 11, 640, 480);
+	struct canvas foreign = drawn(SCENE_NOISE, 12, 64, 64), own = drawn(SCENE_TEXT, 12, 64, 64);
+
+	for (int call = 1; call < 3000; call = call * 3 + 1) {
+		for (int transform = 0; transform < 2; transform++) {
+			stop_at(&screen, &foreign, 10, call, transform);
+			stop_at(&screen, &foreign, 60, call, transform);
+			stop_at(&screen, &own, 90, call, transform);
+		}
+	}
+	ck_assert(stop_flag); // of the last one: it was long enough to be stopped
+	canvas_free(&screen);
+	canvas_free(&foreign);
+	canvas_free(&own);
+}
+END_TEST
+
 START_TEST(checks_allocate_nothing)
 {
 	struct canvas screen = drawn(SCENE_ICONS, 11, 300, 200),
@@ -1078,6 +1150,7 @@ int main(void)
 	tcase_add_test(rules, preparation_is_timed_once);
 	tcase_add_test(rules, what_is_shared_is_told_by_tiles);
 	tcase_add_test(rules, a_stop_ends_the_search);
+	tcase_add_test(rules, a_stop_comes_soon);
 	tcase_add_test(rules, checks_allocate_nothing);
 	tcase_add_test(rules, frames_of_other_sizes);
 	tcase_add_test(rules, the_same_bits_everywhere);
