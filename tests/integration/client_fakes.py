@@ -668,7 +668,8 @@ def test_report_names_are_as_promised():
     for row in occurrences:
         assert {'at_ns', 'event', 'pass', 'detecting_ns', 'checking_ns', 'acting_ns', 'conditions', 'counters', 'event_states',
                 'actions'} <= set(row)
-    equal(occurrences[0]['actions'][0], {'kind': 'click', 'x': 120, 'y': -4, 'duration_ns': 50_000_000, 'skipped': False})
+    equal(occurrences[0]['actions'][0], {'kind': 'click', 'x': 120, 'y': -4, 'duration_ns': 50_000_000, 'skipped': False,
+                                        'text': None})
 
 
 # --- finding the socket --------------------------------------------------------------------------------------------------
