@@ -7,6 +7,7 @@
 #include "client/commands.h"
 #include "client/connection.h"
 #include "client/render/width.h"
+#include "client/reports.h"
 #include "client/scenario/uri.h"
 #include "client/sending.h"
 #include "client/view/tuning.h"
@@ -36,18 +37,45 @@ static void tune_clear(struct tune *tune)
 	free(tune->screen);
 }
 
+/// Where a session was recorded, as its report says.
+static enum exit_code recorded_folder(const struct client *client, const char *text, char **ret)
+{
+	struct chosen_report chosen CLEANUP(chosen_report_clear) = {0};
+	struct report *report CLEANUP(report_cleanup) = NULL;
+	enum exit_code code = choose_report(client, text, &chosen);
+
+	if (code == EXIT_DONE)
+		code = chosen_report_load(client, &chosen, &report);
+	if (code != EXIT_DONE)
+		return code;
+	const Condprof__Recording *recording = report->overview->recording;
+	if (!recording || !recording->folder || !*recording->folder)
+		return client_fail(client, EXIT_NOT_FOUND,
+				   "session %s was not recorded: start one with --record DIR, or name a folder of pictures "
+				   "(./%s, if it is one)",
+				   text, text);
+	*ret = strdup(recording->folder);
+	return *ret ? EXIT_DONE : client_fail(client, EXIT_FAILED, "out of memory");
+}
+
+static bool is_session(const char *text)
+{
+	return !strcmp(text, "latest") || (*text && !text[strspn(text, "0123456789")]);
+}
+
 /// The folder as the daemon reads it. A question mark in its name would begin options: one at the end does.
 static enum exit_code take_folder(struct tune *tune)
 {
 	const struct client *client = tune->client;
 	const char *text = client->arguments[1];
-	CLEANUP_FREE char *here = getcwd(NULL, 0), *uri = NULL;
+	CLEANUP_FREE char *here = getcwd(NULL, 0), *uri = NULL, *recorded = NULL;
+	enum exit_code code = is_session(text) ? recorded_folder(client, text, &recorded) : EXIT_DONE;
 	struct error error = {0};
 
-	if (text[0] && !text[strspn(text, "0123456789")])
-		return client_fail(client, EXIT_NOT_FOUND,
-				   "session %s has no recorded pictures: name their folder (./%s, if it is one)", text,
-				   text);
+	if (code != EXIT_DONE)
+		return code;
+	if (recorded)
+		text = recorded;
 	if (asprintf(&uri, "replay:%s%s", text, strchr(text, '?') ? "?" : "") < 0)
 		return client_fail(client, EXIT_FAILED, "out of memory");
 	if (uri_for_daemon(uri, false, here, client_is_remote(client), &tune->screen, &error) < 0)

@@ -5,7 +5,7 @@ checks and the same occurrences, also one that was stopped from outside in the m
 
 import os
 
-from condprof_test import Daemon, contains, equal, folder, png, run, until, write_frames
+from condprof_test import Daemon, contains, equal, folder, png, run, texture, until, write_frames
 
 SCENARIO = '''
 scenario: recorded
@@ -77,6 +77,12 @@ def test_a_run_of_so_many_passes():
         # its frames, put together, are a replay like any other
         daemon.ctl('start', scenario, '--screen', f'replay:{home}/r', '--rate', 'unlimited', '--wait').ok()
         equal(daemon.ctl('--json', 'report', '3').json()['session']['frames'], overview['recording']['frames'])
+        # and tune finds them by the session's id; what was not recorded is said to be so
+        (home / 'dot.png').write_bytes(png(4, 4, texture))
+        (home / 't.yaml').write_text('scenario: t\nscreen-events:\n  - event: e\n    conditions: [{image: dot.png}]\n    actions: []\n')
+        tuned = daemon.ctl('--json', 'tune', home / 't.yaml', '1').json()
+        equal(tuned['pictures'], overview['recording']['frames'])
+        contains(daemon.ctl('tune', home / 't.yaml', '2').fails(4).err, 'was not recorded')
 
 
 def test_a_run_that_hears_and_is_stopped_in_a_pause():
