@@ -204,9 +204,9 @@ static void log_state(struct control *control)
 	struct log_about about = {.every = true};
 
 	log_about(LOG_LEVEL_NOTICE, &about,
-		  "state: %u clients, %zu bytes for them to read, %zu bytes of scenarios, %u sessions%s",
+		  "state: %u clients, %zu bytes for them to read, %zu bytes of scenarios, %u sessions, %u looks%s",
 		  control->n_connections, control->out_bytes, control->upload_bytes, sessions_count(control->sessions),
-		  control_busy(control) ? ", worker busy" : "");
+		  looks_count(control->looks), control_busy(control) ? ", worker busy" : "");
 	for (const struct connection *connection = LIST_FIRST(&control->connections); connection;
 	     connection = connection_next(connection))
 		log_about(LOG_LEVEL_NOTICE, &about, "state: client pid %d uid %u, %zu bytes to read",

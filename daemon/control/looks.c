@@ -650,6 +650,15 @@ struct looks *looks_free(struct looks *looks)
 	return NULL;
 }
 
+unsigned looks_count(const struct looks *looks)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < LOOKS_MAX; i++)
+		count += looks->slots[i].look != NULL;
+	return count;
+}
+
 bool looks_busy(const struct looks *looks)
 {
 	for (size_t i = 0; i < LOOKS_MAX; i++)

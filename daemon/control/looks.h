@@ -17,6 +17,8 @@ struct upload;
 int looks_new(struct control *control, struct looks **ret);
 /// When none is busy.
 struct looks *looks_free(struct looks *looks);
+/// How many are under way.
+unsigned looks_count(const struct looks *looks);
 /// Whether a look is under way. The loop's thread only.
 bool looks_busy(const struct looks *looks);
 /// Ends all of them with STOPPING_DAEMON.

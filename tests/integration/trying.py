@@ -4,6 +4,7 @@ what happens to whoever asks wrongly, goes away, or looks at a screen that does 
 
 import os
 import pty
+import signal
 import socket
 import struct
 import subprocess
@@ -495,21 +496,21 @@ def test_a_hung_screen_holds_up_nobody_and_ends_with_its_client():
                                                      trial=control.TrialOptions(screen=server.uri)))
             client.send_bytes(frame(control.Request(id=number, chunk=control.Chunk(data=message))))
 
-        def busy():
-            try:
-                capture(other, uri)
-            except Refused as why:
-                equal(control.Code.Name(why.code), 'BUSY')
-                return True
-            return False
-        until(busy, 'four looks under way')
+        def looks(count):
+            before = len(_daemon.log())
+            _daemon.signal(signal.SIGUSR1)
+            until(lambda: ' looks' in _daemon.log()[before:], 'the state')
+            return f' {count} looks' in _daemon.log()[before:]
+        until(lambda: looks(4), 'four looks under way')
+        refused('BUSY', lambda: capture(other, uri), '4 pictures')
+        refused('BUSY', lambda: ask_try(other, icon_scenario(None, 4), png(40, 40, texture)), '4 pictures')
         equal(other.status(), [])
         for client in hanging:
             client.close()
         begin = time.monotonic()
-        until(lambda: not busy(), 'the looks to end with their clients')
+        until(lambda: looks(0), 'the looks to end with their clients')
         note(f'free after {time.monotonic() - begin:.3f} s')
-        assert time.monotonic() - begin < 7, 'it waited for the screen'
+        capture(other, uri)
 
 
 def test_the_daemon_stops_while_a_screen_hangs():
@@ -518,9 +519,8 @@ def test_the_daemon_stops_while_a_screen_hangs():
         client = daemon.client()
         number = client.send(capture=control.CaptureRequest(screen=server.uri))
         equal(client.status(), [])
-        begin = time.monotonic()
         daemon.stop()
-        assert time.monotonic() - begin < 6, 'it waited for the screen'
+        # not SCREEN_FAILED: it did not wait until the screen was given up
         equal(control.Code.Name(client.reply_to(number).error.code), 'STOPPING_DAEMON')
 
 
