@@ -567,7 +567,7 @@ static void look_everywhere(struct bench *bench, struct condition *c, struct det
 // OpenCV's best is another one than ours: is it, by the textbook, one that we should have found? (OpenCV knows no
 // colour, and in nearly flat windows it is off by up to 0.04.)
 static bool textbook_sides_with_us(const struct bench *bench, const struct condition *c,
-				   const struct detect_result *got, int x, int y, double theirs, const char *label)
+				   const struct detect_result *got, int x, int y, double best, const char *label)
 {
 	const struct detect_template *t = c->template_;
 	struct picture_view image = {t->pixels, t->width, t->height, 4 * (ptrdiff_t)t->width};
@@ -579,7 +579,7 @@ static bool textbook_sides_with_us(const struct bench *bench, const struct condi
 	missed = book.found && (!got->found || book.score > got->score + 1e-6);
 	printf("%s: OpenCV has %.6f at %d,%d; there the textbook has %.6f, colour off by %.2f %%: %s; we have %s %.6f: "
 	       "%s\n",
-	       label, theirs, x, y, book.best_score, book.best_colour, book.found ? "to be found" : "not to be found",
+	       label, best, x, y, book.best_score, book.best_colour, book.found ? "to be found" : "not to be found",
 	       got->found ? "found" : "nothing above", got->found ? got->score : 1 - c->query.threshold / 100,
 	       missed ? "WRONG" : "right");
 	textbook_free(&book);
