@@ -1129,8 +1129,7 @@ START_TEST(test_refused_at_once)
 	} rows[] = {
 		{"nonsense", CONDPROF__CODE__BAD_REQUEST, ""},
 		{"wayland:", CONDPROF__CODE__UNSUPPORTED, "not supported yet"},
-		{"replay:/somewhere?clock=virtual", CONDPROF__CODE__UNSUPPORTED, "clock=virtual"},
-		{"replay:/somewhere?loop=1&clock=virtual", CONDPROF__CODE__UNSUPPORTED, "clock=virtual"},
+		{"replay:/somewhere?loop=1&clock=virtual", CONDPROF__CODE__BAD_REQUEST, "clock=virtual"},
 	};
 
 	wire_color(wire_event("e", false), RED, 0, 0);
