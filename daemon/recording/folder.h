@@ -9,8 +9,8 @@
 /// Whether an open folder is, or lies below, one of these. @param allowed NULL-terminated; NULL: everything is
 bool folder_is_allowed(int fd, const char *const *allowed);
 
-/// The same by what is written alone. Whether a folder elsewhere is there, or readable, is nobody's business who may not
-/// name it: so an error of a path that is not below is "not allowed", whatever it was.
+/// The same by what is written alone. Whether a folder elsewhere is there, or readable, is nobody's business who may
+/// not name it: so an error of a path that is not below is "not allowed", whatever it was.
 bool folder_is_written_below(const char *path, const char *const *allowed);
 
 /// Makes the folder of a recording (0700), or takes one that is there and empty. What it lies in has to be there.
