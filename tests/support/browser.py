@@ -4,27 +4,17 @@ only. Its profile is a temporary folder; what it asks of the network is recorded
 """
 
 import base64
-import ctypes
 import http.client
 import json
 import re
-import signal
 import subprocess
 
-from condprof_test import PATIENCE, Skip, folder, need_program, until
+from condprof_test import PATIENCE, Skip, end_with_parent, folder, need_program, until
 
 ELEMENT = 'element-6066-11e4-a52e-4f735466cecf'  # the key of elements in WebDriver's JSON
 OPTIONS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
            '--disable-component-update', '--disable-sync', '--disable-default-apps', '--disable-extensions',
            '--disable-dev-shm-usage', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1', '--lang=en']
-
-PR_SET_PDEATHSIG = 1
-
-
-def end_with_parent():
-    """For preexec_fn: chromedriver ends its browser on SIGTERM, also when this test was killed and cannot tell it to."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-
 
 class Browser:
     """`with Browser() as browser:` starts it; skipped where Chromium or its driver is not installed."""

@@ -9,6 +9,7 @@ test starts ends with it, by its own process id.
 
 import atexit
 import contextlib
+import ctypes
 import faulthandler
 import json
 import os
@@ -154,6 +155,15 @@ def folder():
         shutil.rmtree(path, ignore_errors=True)
 
 
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+def end_with_parent():
+    """For preexec_fn: SIGTERM when this process is gone, also when it was killed and could not say so."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+
 # --- the daemon ------------------------------------------------------------------------------------------------------
 
 SANITIZER_MARKS = ('ERROR: AddressSanitizer', 'ERROR: LeakSanitizer', 'WARNING: ThreadSanitizer', 'runtime error:')
@@ -221,7 +231,7 @@ class Daemon:
         environment.update(self.environment)
         with open(self.log_path, 'ab') as log:
             self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            env=environment)
+                                            env=environment, preexec_fn=end_with_parent)
         _running.append(self.process)
         if self.wait_ready:
             self.wait_notified('READY=1')
