@@ -163,14 +163,15 @@ int ssh_words_split(const char *text, char ***ret)
 // --- the command -----------------------------------------------------------------------------------------------------
 
 /// What scp and sftp ask of ssh as well: no terminal, no forwarding that the user's configuration has for people, and
-/// no command but ours. A link that is dead is noticed in 9 s. What stands before, in CONDPROF_SSH, wins.
+/// no command but ours. A link that is dead is noticed in 9 s. What stands before, in CONDPROF_SSH, wins. How long a
+/// login may take is left to ssh and to our own deadline: somebody may be asked for the password of a machine on the
+/// way.
 static const char *const fixed_options[] = {
 	"-T",
 	"-x",
 	"-oClearAllForwardings=yes",
 	"-oPermitLocalCommand=no",
 	"-oRemoteCommand=none",
-	"-oConnectTimeout=10",
 	"-oServerAliveInterval=3",
 	"-oServerAliveCountMax=2",
 };

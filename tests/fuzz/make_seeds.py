@@ -341,6 +341,10 @@ def request_seeds():
         "torn": hello + upload(0, runs)[:-30], "huge": hello + b"\xff" * 9 + b"\x01", "zeros": hello + bytes(100),
         "no-id": frame(data(2, number(1, 1))) + frame(data(6, b"")), "bad-text": hello + request(3, 11, data(1, b"\xff")),
         "many-parts": hello + frame(data(4, b"") * 3000),
+        "installed": hello + b"".join(upload(2, runs, options=data(11, name)) for name in ("kiosk", "b", "kiosk")) + b"".join(
+            request(20 + field, field, body) for field, body in (
+                (14, b""), (3, data(3, data(11, "kiosk"))), (3, data(3, data(11, "kisok"))), (15, data(1, "b")), (15, data(1, "../x")),
+                (15, b""), (14, b""), (3, data(3, data(11, "a/b"))), (3, number(1, 2) + data(3, data(11, "no-size"))))),
     }
     return {f"{name}-{who}": bytes([7 if who == "slow" else 6, {"stranger": 1, "looks": 20}.get(who, 200)]) + content
             for name, content in seeds.items() for who in
