@@ -62,6 +62,7 @@ static const struct uri_case screen_uris[] = {
 	{"replay:/tmp?clock=real", -EINVAL, BAD, "clock can only be"},
 	{"replay:/tmp?clock=virtual", 0, 0, NULL},
 	{"replay:/tmp?clock=virtual&fps=3", -EINVAL, BAD, "without fps and loop"},
+	{"replay:/tmp?clock=virtual&loop=1", -EINVAL, BAD, "without fps and loop"},
 	{"fb:", 0, 0, NULL},
 	{"fb:/dev/fb1", 0, 0, NULL},
 	{"fb:0", -EINVAL, BAD, "write fb:/dev/fb0"},
