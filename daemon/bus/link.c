@@ -218,11 +218,12 @@ void bus_link_leave(struct bus_link *link)
 {
 	struct bus *bus = link->bus;
 
-	if (atomic_exchange(&link->left, true))
-		return;
+	// first, and by each who comes: two may leave at the same time, and neither may be called afterwards
 	pthread_mutex_lock(&link->lock);
 	link->received = NULL;
 	pthread_mutex_unlock(&link->lock);
+	if (atomic_exchange(&link->left, true))
+		return;
 	pthread_mutex_lock(&bus->lock);
 	link->closing = true;
 	pthread_mutex_unlock(&bus->lock);

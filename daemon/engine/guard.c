@@ -30,7 +30,7 @@ void gate_leave(struct gate *gate)
 	pthread_mutex_unlock(&gate->lock);
 }
 
-bool gate_shut(struct gate *gate, int64_t patience_ns)
+static bool enter_within(struct gate *gate, int64_t patience_ns)
 {
 	struct timespec deadline;
 
@@ -38,7 +38,12 @@ bool gate_shut(struct gate *gate, int64_t patience_ns)
 	deadline.tv_nsec += patience_ns % NSEC_PER_SEC;
 	deadline.tv_sec += patience_ns / NSEC_PER_SEC + deadline.tv_nsec / NSEC_PER_SEC;
 	deadline.tv_nsec %= NSEC_PER_SEC;
-	if (pthread_mutex_timedlock(&gate->lock, &deadline))
+	return pthread_mutex_timedlock(&gate->lock, &deadline) == 0;
+}
+
+bool gate_shut(struct gate *gate, int64_t patience_ns)
+{
+	if (!enter_within(gate, patience_ns))
 		return false;
 	gate->shut = true;
 	pthread_mutex_unlock(&gate->lock);
@@ -167,10 +172,12 @@ int guarded_input_take_away(struct input *input, int64_t patience_ns)
 {
 	struct guarded_input *guard = guarded(input);
 
-	if (!gate_shut(&guard->gate, patience_ns))
+	if (!enter_within(&guard->gate, patience_ns))
 		return -EBUSY;
-	// The engine finds the gate shut from here on, and sees what is written here only after it has looked.
-	guard->input->ops->release_all(guard->input);
-	guard->input = input_close(guard->input);
+	guard->gate.shut = true;
+	if (guard->input)
+		guard->input->ops->release_all(guard->input);
+	guard->input = input_close(guard->input); // still inside: who comes at the same time finds it done
+	pthread_mutex_unlock(&guard->gate.lock);
 	return 0;
 }

@@ -26,9 +26,9 @@ bool gate_shut(struct gate *gate, int64_t patience_ns);
 /// An input behind a gate: every call of `input` (taken over) goes through it; once shut they fail with -ECANCELED.
 int guarded_input_new(struct input *input, struct input **ret);
 
-/// From another thread: releases everything held, closes the device and shuts the gate. The guarded input itself stays
-/// the engine's, who closes it as usual.
-/// @return 0, or -EBUSY: a call of the engine is in progress and does not end
+/// Releases everything held, closes the device and shuts the gate, unless that was done. From any thread, also from two
+/// at the same time; the guarded input itself stays, and is closed as usual once nobody can be in a call of it.
+/// @return 0, or -EBUSY: a call is in progress and does not end
 int guarded_input_take_away(struct input *input, int64_t patience_ns);
 
 #endif

@@ -27,7 +27,8 @@
 #include <time.h>
 
 #define GATE_PATIENCE_NS (1 * NSEC_PER_SEC) // for a call that the hanging thread may be in the middle of
-#define TIMER_SLACK_NS 1000UL               // of the limiter's wait; the kernel's default is 50 us
+#define FOREVER_NS (INT64_C(1000000000) * NSEC_PER_SEC)
+#define TIMER_SLACK_NS 1000UL // of the limiter's wait; the kernel's default is 50 us
 
 enum phase { OPENING, RUNNING, CLOSING, ENDED, OPEN_FAILED };
 
@@ -393,6 +394,15 @@ static void close_ends(struct session *session)
 	session->screen = screen_close(session->screen);
 }
 
+// Of an abandoned session: whoever abandoned it may be taking the input away just now, and has the pointer.
+static void close_abandoned(struct session *session)
+{
+	leave_messenger(session);
+	session->p.secrets = secrets_free(session->p.secrets);
+	guarded_input_take_away(session->input, FOREVER_NS);
+	session->screen = screen_close(session->screen);
+}
+
 static void notify(struct session *session, enum phase phase, enum session_event event)
 {
 	atomic_store(&session->phase, phase);
@@ -416,6 +426,7 @@ static void destroy(struct session *session)
 	processor_free(session->processor);
 	detector_free(session->detector);
 	messenger_free(session->p.messenger);
+	input_close(session->input); // of an abandoned one
 	scenario_free(scenario);
 	ending_deinit(&session->ending);
 	gate_deinit(&session->recorder_gate);
@@ -450,7 +461,7 @@ static void *session_thread(void *argument)
 	notify(session, RUNNING, SESSION_OPENED);
 	processor_run(session->processor);
 	if (!begin_closing(session)) {
-		close_ends(session);
+		close_abandoned(session);
 		unref(session);
 		return NULL;
 	}
