@@ -46,6 +46,13 @@ class Rig:
         self.daemon.start()
         if os.geteuid() == 0:
             os.makedirs('/run/sshd', exist_ok=True)
+        self.login('exec sh -c "$SSH_ORIGINAL_COMMAND"')
+        self.log = open(self.home / 'sshd.log', 'ab')
+        until(self.listen, 'sshd')
+        return self
+
+    def listen(self):
+        """Starts sshd on a port that was free just now. @return whether it still was"""
         with socket.socket() as free:
             free.bind(('127.0.0.1', 0))
             self.port = free.getsockname()[1]
@@ -64,7 +71,6 @@ MaxSessions 100
 SetEnv PATH={self.bin}:/usr/bin:/bin HOME={self.far} CONDPROF_SOCKET={self.home}/socket LC_ALL=C.UTF-8
 ForceCommand {self.home}/login
 ''')
-        self.login('exec sh -c "$SSH_ORIGINAL_COMMAND"')
         common = f'''HostName 127.0.0.1
 Port {self.port}
 UserKnownHostsFile {self.home}/known
@@ -88,11 +94,11 @@ Port 1
 Host plain
 {common}IdentityFile {self.home}/key
 ''')
-        self.log = open(self.home / 'sshd.log', 'ab')
+        (self.home / 'sshd.log').write_text('')
         self.process = subprocess.Popen([SSHD, '-D', '-e', '-f', self.home / 'sshd_config'], stdin=subprocess.DEVNULL,
                                         stdout=self.log, stderr=self.log)
-        until(lambda: 'Server listening' in (self.home / 'sshd.log').read_text(), 'sshd')
-        return self
+        until(lambda: self.process.poll() is not None or 'Server listening' in (self.home / 'sshd.log').read_text(), 'sshd')
+        return self.process.poll() is None
 
     def stop(self):
         if not self.process:
