@@ -244,7 +244,7 @@ def test_without_a_report_there_is_nothing_to_rotate():
 
 def test_two_at_once_are_one_or_two():
     with Daemon() as daemon, daemon.client() as client:
-        first = client.start(busy(daemon))
+        first = client.start(brisk(daemon))
         for _ in range(10):
             number = client.status()[0].id
             both = [client.send(rotate=control.RotateRequest(session=number)) for _ in range(2)]
