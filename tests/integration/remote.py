@@ -670,6 +670,16 @@ def test_a_passphrase_on_the_terminal():
     equal(os.waitstatus_to_exitcode(status), 5)
 
 
+def test_ctrl_c_leaves_the_session_running():
+    """The terminal sends it to ssh as well: what is said is not that the link is lost."""
+    _rig.mark()
+    status, output = on_terminal(['-H', 'plain', 'start', str(endless()), '--wait'], [(b' running, ', b'\x03')])
+    equal(os.waitstatus_to_exitcode(status), -signal.SIGINT)
+    contains(output, 'keeps running')
+    _rig.gone()
+    _rig.daemon.ctl('stop').ok()
+
+
 def test_64_clients_at_once():
     """Half of them log in of their own, half share a login."""
     _rig.ctl('status').ok()
