@@ -50,6 +50,16 @@ static void failed(struct tape *tape, int r)
 	cut_short(tape, why);
 }
 
+static bool fits(const struct tape *tape, size_t size)
+{
+	return (int64_t)size <= tape->max_bytes - atomic_load(&tape->bytes);
+}
+
+static void full(struct tape *tape)
+{
+	cut_short(tape, "it has reached the size it may have (record-max-bytes in the configuration)");
+}
+
 // Whole, or taken back: recording.pb always ends with a whole message.
 static void append(struct tape *tape, const Condprof__RecordingMessage *message)
 {
@@ -121,7 +131,7 @@ static int write_picture(struct tape *tape, uint32_t number, struct picture_view
 
 	if (r < 0)
 		return r;
-	if (atomic_load(&tape->bytes) + (int64_t)size > tape->max_bytes)
+	if (!fits(tape, size))
 		return -EDQUOT;
 	recording_frame_name(number, name);
 	CLEANUP_CLOSE int fd = openat(tape->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -169,7 +179,7 @@ static void record_frame(struct tape *tape, const struct buffer *buffer)
 	if (r == 0 && !keep_picture(tape, buffer))
 		r = -ENOMEM;
 	if (r == -EDQUOT)
-		cut_short(tape, "it has reached the size it may have (record-max-bytes in the configuration)");
+		full(tape);
 	else if (r < 0)
 		failed(tape, r);
 	if (r < 0)
@@ -210,6 +220,10 @@ static void record_pass(struct tape *tape)
 	recorded.has_inexact = recorded.inexact = pass->inexact;
 	message.kind_case = CONDPROF__RECORDING_MESSAGE__KIND_PASS;
 	message.pass = &recorded;
+	if (!fits(tape, frame_size(&message.base))) { // passes alone fill a disk too, when nothing changes for days
+		full(tape);
+		return;
+	}
 	append(tape, &message);
 	atomic_fetch_add(&tape->passes, pass->number > 0 && !atomic_load(&tape->cut));
 }

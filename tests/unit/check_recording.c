@@ -379,6 +379,33 @@ START_TEST(test_a_full_recording_ends)
 }
 END_TEST
 
+// On a screen where nothing changes there is one frame, and passes for ever.
+START_TEST(test_passes_alone_fill_a_recording)
+{
+	struct tape *tape = begin_tape("r", 5000);
+	struct tape_figures figures;
+	struct recorded *recorded;
+
+	for (int i = 1; i < 5000; i++) {
+		tape_wait_room(tape, -1);
+		tape_pass_begin(tape, i);
+		tape_frame(tape, (struct picture_view){pixels, WIDTH, HEIGHT, (ptrdiff_t)WIDTH * 4}, 1);
+		tape_reference(tape, (int64_t)i * NSEC_PER_SEC);
+		tape_pass_end(tape);
+	}
+	tape_finish(tape);
+	tape_figures(tape, &figures);
+	tape_free(tape);
+	ck_assert_ptr_nonnull(strstr(figures.cut_short, "record-max-bytes"));
+	ck_assert_int_le(figures.bytes, 5000 + 200); // and the end, which says so
+	recorded = begin_reading("r");
+	ck_assert_ptr_nonnull(strstr(recorded->cut_short, "record-max-bytes"));
+	ck_assert_int_eq(recorded->passes, figures.passes);
+	ck_assert(recorded->exact); // up to there
+	recorded_close(recorded);
+}
+END_TEST
+
 // --- folders ---------------------------------------------------------------------------------------------------------
 
 static void refuse(const char *path, const char *const *allowed, int r, const char *words)
@@ -546,6 +573,7 @@ int main(void)
 	tcase_add_test(tcase, test_dropped_frames_are_said);
 	tcase_add_test(tcase, test_a_pass_without_room_is_taken_back);
 	tcase_add_test(tcase, test_a_full_recording_ends);
+	tcase_add_test(tcase, test_passes_alone_fill_a_recording);
 	tcase_add_test(tcase, test_folders);
 	tcase_add_test(tcase, test_damage);
 	tcase_add_test(tcase, test_frames_that_are_no_frames);
