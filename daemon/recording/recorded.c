@@ -404,6 +404,8 @@ int recorded_frame(struct recorded *recorded, uint32_t number, struct picture **
 	if (recorded->number >= first && recorded->number <= number)
 		first = recorded->number + 1;
 	for (; r == 0 && first <= number; first++) {
+		if (recorded->quit && *recorded->quit)
+			return -ECANCELED;
 		r = put_part(recorded, first, error);
 		recorded->number = r == 0 ? first : 0;
 	}

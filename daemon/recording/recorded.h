@@ -7,6 +7,7 @@
 #include "daemon/picture/picture.h"
 #include "proto/recording.pb-c.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 struct recorded_frame {
@@ -31,6 +32,8 @@ struct recorded {
 	int64_t size;            ///< of what is whole
 	struct picture *picture; ///< frame `number`
 	uint32_t number;         ///< 0: none
+	const atomic_bool
+		*quit; ///< of whoever reads: once it is true, a frame is not put together to its end; NULL: it is
 };
 
 /// Whether there is a recording in the folder.
@@ -41,6 +44,7 @@ int recorded_open(int dir_fd, const char *path, struct recorded **ret, struct er
 struct recorded *recorded_close(struct recorded *recorded);
 
 /// A frame, put together; fast when numbers go up by one. @param number from 1. @param ret the caller's
+/// @return 0, -ECANCELED: told to quit, or another negative errno with a sentence
 int recorded_frame(struct recorded *recorded, uint32_t number, struct picture **ret, struct error *error);
 
 /// The next pass, with its references all since the session's start. @param ret the caller's, to be freed as a message.

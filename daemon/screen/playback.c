@@ -7,6 +7,7 @@
 #include "daemon/screen/playback.h"
 
 #include "daemon/log/log.h"
+#include "daemon/recording/format.h"
 #include "daemon/screen/kinds.h"
 #include "daemon/screen/wait.h"
 
@@ -20,6 +21,7 @@
 #define PLACES 16U
 #define FRAMES_MAX 64U // of a pass; what a tape keeps
 #define AHEAD_MAX_BYTES (64 * 1024 * 1024)
+#define MORE_MAX_BYTES (2 * (size_t)AHEAD_MAX_BYTES) // of a pass's pictures but for two: a tape has no room for more
 #define CLOSE_PATIENCE_NS (5 * NSEC_PER_MSEC)
 
 enum place_kind { PLACE_PASS, PLACE_END, PLACE_FAILURE };
@@ -89,6 +91,7 @@ static struct passes *passes_new(struct folder *folder)
 	}
 	passes->references = 1;
 	passes->folder = folder;
+	folder->recorded->quit = &passes->quit;
 	passes->made_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	passes->taken_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	passes->broadcasts = calloc(header->n_broadcasts + 1, sizeof(*passes->broadcasts));
@@ -152,22 +155,53 @@ static bool wait_for_room(struct passes *passes)
 	return !passes->quit;
 }
 
+static int damaged(const struct passes *passes, struct place *place, const char *what)
+{
+	return error_set(&place->failure, CONDPROF__CODE__SCREEN_FAILED, EBADMSG, "replay: %.300s/%s: %s",
+			 passes->folder->path, RECORDING_FILE, what);
+}
+
+// A tape's frames never go back, and those of a pass stay within its buffers. What says otherwise would have us read
+// pictures for ever, or take memory without end; what a pass takes is known before.
+static int check_frames(const struct passes *passes, struct place *place)
+{
+	const Condprof__RecordedPass *pass = place->message->pass;
+	uint32_t last = passes->last_frame;
+	size_t pictures = 0, more_bytes = 0;
+
+	for (size_t i = 0; i < frames_of(place); i++) {
+		if (pass->frames[i] == 0 || pass->frames[i] == last)
+			continue;
+		if (pass->frames[i] < last)
+			return damaged(passes, place, "its frames go back");
+		last = pass->frames[i];
+		const struct recorded_frame *frame = &passes->folder->recorded->frames[last - 1];
+
+		if (++pictures > 2)
+			more_bytes += 4 * (size_t)frame->width * (size_t)frame->height;
+		if (more_bytes > MORE_MAX_BYTES)
+			return damaged(passes, place, "a pass has more pictures than one may have");
+	}
+	return 0;
+}
+
 static int take_pictures(struct passes *passes, struct place *place)
 {
 	const Condprof__RecordedPass *pass = place->message->pass;
+	int r = check_frames(passes, place);
 
-	for (size_t i = 0; i < frames_of(place); i++) {
+	for (size_t i = 0; i < frames_of(place) && r == 0; i++) {
 		uint32_t frame = pass->frames[i];
 
 		if (frame == 0 || frame == passes->last_frame)
 			continue;
-		int r = recorded_frame(passes->folder->recorded, frame, &place->pictures[i], &place->failure);
+		r = recorded_frame(passes->folder->recorded, frame, &place->pictures[i], &place->failure);
 		if (r < 0)
 			return r;
 		passes->held_bytes += picture_bytes(place->pictures[i]);
 		passes->last_frame = frame;
 	}
-	return 0;
+	return r;
 }
 
 // @return whether more are to come

@@ -234,6 +234,8 @@ static struct feed *feed_new(struct folder *folder, const struct replay_options 
 	}
 	feed->references = 1;
 	feed->folder = folder;
+	if (folder->recorded)
+		folder->recorded->quit = &feed->quit;
 	feed->options = *options;
 	feed->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	feed->space_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

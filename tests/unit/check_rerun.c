@@ -3,11 +3,14 @@
 // counters, event states and clicks, whatever frames, times, broadcasts, refreshes and stops there were. Scenarios and
 // worlds are random, with fixed seeds; the world's pictures decide what a check finds, as they do in earnest.
 #include "daemon/screen/screen.h"
+#include "proto/frame.h"
+#include "proto/recording.pb-c.h"
 #include "tests/support/engine_fakes.h"
 #include "tests/support/unit.h"
 
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define MS NSEC_PER_MSEC
 #define WIDTH 16
@@ -373,6 +376,140 @@ START_TEST(test_another_scenario_over_the_same_recording)
 }
 END_TEST
 
+// --- recordings that nobody recorded ---------------------------------------------------------------------------------
+
+static void append(FILE *out, Condprof__RecordingMessage *message)
+{
+	size_t size = frame_size(&message->base);
+	uint8_t *bytes = malloc(size);
+
+	ck_assert_ptr_nonnull(bytes);
+	frame_pack(&message->base, bytes);
+	ck_assert_uint_eq(fwrite(bytes, 1, size, out), size);
+	free(bytes);
+}
+
+static void append_header(FILE *out)
+{
+	Condprof__RecordingMessage message = CONDPROF__RECORDING_MESSAGE__INIT;
+	Condprof__RecordingHeader header = CONDPROF__RECORDING_HEADER__INIT;
+
+	header.has_version = true;
+	header.version = 1;
+	message.kind_case = CONDPROF__RECORDING_MESSAGE__KIND_HEADER;
+	message.header = &header;
+	append(out, &message);
+}
+
+/// Whole ones, without their files.
+static void append_frames(FILE *out, uint32_t count, int width, int height)
+{
+	Condprof__RecordingMessage message = CONDPROF__RECORDING_MESSAGE__INIT;
+	Condprof__RecordedFrame frame = CONDPROF__RECORDED_FRAME__INIT;
+
+	frame.has_number = frame.has_width = frame.has_height = true;
+	frame.width = width;
+	frame.height = height;
+	message.kind_case = CONDPROF__RECORDING_MESSAGE__KIND_FRAME;
+	message.frame = &frame;
+	for (frame.number = 1; frame.number <= count; frame.number++)
+		append(out, &message);
+}
+
+static void write_frame(uint32_t number, int width, int height)
+{
+	char name[PATH_MAX + 32];
+	struct picture *picture;
+	uint8_t *png;
+	size_t size;
+
+	ck_assert_int_eq(picture_new(width, height, &picture), 0);
+	ck_assert_int_eq(png_encode(picture_view(picture), &png, &size, NULL), 0);
+	picture_free(picture);
+	snprintf(name, sizeof(name), "%s/r/frame-%08u.png", folder, number);
+	FILE *file = fopen(name, "w");
+	ck_assert(file && fwrite(png, 1, size, file) == size && fclose(file) == 0);
+	free(png);
+}
+
+static void append_pass(FILE *out, int64_t number, uint32_t *frames, size_t count)
+{
+	Condprof__RecordingMessage message = CONDPROF__RECORDING_MESSAGE__INIT;
+	Condprof__RecordedPass pass = CONDPROF__RECORDED_PASS__INIT;
+
+	pass.has_number = true;
+	pass.number = number;
+	pass.frames = frames;
+	pass.n_frames = count;
+	message.kind_case = CONDPROF__RECORDING_MESSAGE__KIND_PASS;
+	message.pass = &pass;
+	append(out, &message);
+}
+
+static FILE *begin_recording(void)
+{
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s/r", folder);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/r/recording.pb", folder);
+	FILE *out = fopen(path, "w");
+	ck_assert_ptr_nonnull(out);
+	append_header(out);
+	return out;
+}
+
+/// @return passes until it is refused, with these words
+static int play_until_refused(const char *words)
+{
+	struct screen_wait wait = {.wake_fd = -1, .deadline_ns = INT64_MAX};
+	struct error error = {0};
+	struct screen_pass pass;
+	char uri[PATH_MAX + 32];
+	struct screen *screen;
+	enum screen_status status;
+	int passes = 0;
+
+	snprintf(uri, sizeof(uri), "replay:%s/r?clock=virtual", folder);
+	ck_assert_msg(screen_open(uri, &(struct screen_config){0}, &wait, &screen, &error) == 0, "%s", error.message);
+	while ((status = screen->ops->pass(screen, &wait, &pass)) == SCREEN_OK)
+		passes++;
+	ck_assert_int_eq(status, SCREEN_FAILED);
+	ck_assert_msg(strstr(screen->failure.message, words) != NULL, "%s", screen->failure.message);
+	screen_close(screen);
+	return passes;
+}
+
+// Sixteen gigabytes, if they were there: they are refused before any file is looked for.
+START_TEST(test_a_pass_of_many_large_frames)
+{
+	FILE *out = begin_recording();
+	uint32_t frames[64];
+
+	for (uint32_t i = 0; i < 64; i++)
+		frames[i] = i + 1;
+	append_frames(out, 64, 8192, 8192);
+	append_pass(out, 1, frames, 64);
+	ck_assert_int_eq(fclose(out), 0);
+	ck_assert_int_eq(play_until_refused("more pictures than one may have"), 0);
+}
+END_TEST
+
+START_TEST(test_frames_that_go_back)
+{
+	FILE *out = begin_recording();
+
+	append_frames(out, 3, 8, 8);
+	for (uint32_t i = 1; i <= 3; i++)
+		write_frame(i, 8, 8);
+	append_pass(out, 1, (uint32_t[]){1, 3}, 2);
+	append_pass(out, 2, (uint32_t[]){0, 3}, 2);
+	append_pass(out, 3, (uint32_t[]){2}, 1);
+	ck_assert_int_eq(fclose(out), 0);
+	ck_assert_int_eq(play_until_refused("go back"), 2);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("rerun");
@@ -381,6 +518,8 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, test_a_played_run_decides_the_same, 0, 100);
 	tcase_add_loop_test(tcase, test_another_scenario_over_the_same_recording, 0, 20);
+	tcase_add_test(tcase, test_a_pass_of_many_large_frames);
+	tcase_add_test(tcase, test_frames_that_go_back);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
 }
