@@ -20,6 +20,9 @@
 #define ERROR 1e-5
 #define FLOAT_SLACK 1e-5
 
+/// So many places' norms and comparisons take as long as a transform.
+#define PLACES_A_TRANSFORM 20000
+
 /// Fewer places of a tile's row are not worth a transform.
 #define PLACES_MIN 48
 
@@ -65,7 +68,8 @@ double spectrum_cost(const struct search *search, const struct pattern_set *set)
 	double places = (double)((search->positions.right - search->positions.left) >> set->shift) *
 			((search->positions.bottom - search->positions.top) >> set->shift);
 
-	return transforms * search->kernels->transform_cost + places * 20;
+	// A place's norm and comparison take about as long with every set of kernels, and so does a transform.
+	return (transforms + places / PLACES_A_TRANSFORM) * search->kernels->transform_cost;
 }
 
 int spectrum_rows(const struct stage *stage)
