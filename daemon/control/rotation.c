@@ -252,7 +252,7 @@ static void failed(struct session_entry *entry, const struct error *error)
 	if (entry->state == OVER)
 		return;
 	log_line(LOG_LEVEL_WARNING, entry->record.id, "its report could not be rotated: %s", error->message);
-	if (rotation->automatic)
+	if (rotation->automatic && interval_ns(entry)) // a reload may have ended them meanwhile
 		set_timer(entry, boottime_ns() + MIN(interval_ns(entry), RETRY_NS));
 }
 
@@ -264,6 +264,20 @@ static void ended_before(struct session_entry *entry)
 	failed(entry, &error);
 }
 
+/// Who asked after the change had come, and before the job did, wants the next one.
+static void serve_late_requests(struct session_entry *entry)
+{
+	struct rotation_requests *requests = &entry->rotation.requests;
+	struct error error;
+
+	if (LIST_EMPTY(requests))
+		return;
+	if (entry->state == OVER)
+		ended_before(entry);
+	else if (begin(entry, false, &error) < 0)
+		fail_requests(requests, &error);
+}
+
 static void prepared(struct job *job)
 {
 	struct session_entry *entry = CONTAINER_OF(job, struct session_entry, rotation.job);
@@ -271,6 +285,7 @@ static void prepared(struct job *job)
 
 	if (rotation->state == ROTATION_TAKEN) {
 		rotation->state = ROTATION_IDLE;
+		serve_late_requests(entry);
 	} else if (entry->state == OVER || rotation->next.result == -ESHUTDOWN) {
 		ended_before(entry);
 	} else if (rotation->next.result < 0) {
