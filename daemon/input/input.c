@@ -26,13 +26,6 @@ static struct uri_kinds kinds = {
 			{"vnc", NULL, LATER},
 			{"wayland", NULL, LATER},
 		},
-	.names =
-		{
-			"log",
-#ifdef HAVE_X11
-			"x11",
-#endif
-		},
 };
 
 static int find(const char *uri, const struct input_ops **ret_ops, const char **ret_rest, struct error *error)
@@ -101,7 +94,7 @@ void input_for_screen(const char *screen_uri, char *out, size_t size)
 
 const char *const *input_schemes(void)
 {
-	return kinds.names;
+	return uri_kinds_names(&kinds);
 }
 
 void input_register(const struct input_ops *ops)

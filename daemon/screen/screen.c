@@ -24,13 +24,6 @@ static struct uri_kinds kinds = {
 			{"vnc", NULL, LATER},
 			{"wayland", NULL, LATER},
 		},
-	.names =
-		{
-			"replay",
-#ifdef HAVE_X11
-			"x11",
-#endif
-		},
 };
 
 static int find(const char *uri, const struct screen_ops **ret_ops, const char **ret_rest, struct error *error)
@@ -76,7 +69,7 @@ struct screen *screen_close(struct screen *screen)
 
 const char *const *screen_schemes(void)
 {
-	return kinds.names;
+	return uri_kinds_names(&kinds);
 }
 
 void screen_register(const struct screen_ops *ops)

@@ -18,18 +18,22 @@ void uri_kinds_add(struct uri_kinds *kinds, const char *scheme, const void *ops)
 		i++;
 	assert(i < URI_KINDS_MAX);
 	kinds->rows[i] = (struct uri_kind){.scheme = scheme, .ops = ops};
-	uri_kinds_names(kinds);
 }
 
-const char *const *uri_kinds_names(struct uri_kinds *kinds)
+static void list_names(const struct uri_kinds *kinds, const char *ret_names[URI_KINDS_MAX + 1])
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < URI_KINDS_MAX && kinds->rows[i].scheme; i++) {
 		if (kinds->rows[i].ops)
-			kinds->names[count++] = kinds->rows[i].scheme;
+			ret_names[count++] = kinds->rows[i].scheme;
 	}
-	kinds->names[count] = NULL;
+	ret_names[count] = NULL;
+}
+
+const char *const *uri_kinds_names(struct uri_kinds *kinds)
+{
+	list_names(kinds, kinds->names);
 	return kinds->names;
 }
 
@@ -48,11 +52,13 @@ static const struct uri_kind *find_row(const struct uri_kinds *kinds, const char
 static int unknown_scheme(const struct uri_kinds *kinds, const char *uri, size_t length, struct error *error)
 {
 	char word[32] = "";
+	const char *names[URI_KINDS_MAX + 1];
 	const char *nearest = NULL;
 
 	if (length > 0 && length < sizeof(word)) {
 		memcpy(word, uri, length);
-		nearest = nearest_word(word, kinds->names, SIZE_MAX);
+		list_names(kinds, names);
+		nearest = nearest_word(word, names, SIZE_MAX);
 	}
 	if (nearest)
 		return error_set(error, CONDPROF__CODE__BAD_REQUEST, EINVAL,

@@ -18,13 +18,13 @@ struct uri_kinds {
 	const char *noun;                     ///< "screen"
 	const char *examples;                 ///< "x11:DISPLAY or replay:DIR"
 	struct uri_kind rows[URI_KINDS_MAX];  ///< up to the first without a scheme
-	const char *names[URI_KINDS_MAX + 1]; ///< of those that can be had
+	const char *names[URI_KINDS_MAX + 1]; ///< what uri_kinds_names() gives
 };
 
 /// Adds a kind; one of the same scheme is replaced. Asserts that there is room: only our own code calls it.
 void uri_kinds_add(struct uri_kinds *kinds, const char *scheme, const void *ops);
 
-/// Fills `names` when a table is set up.
+/// The schemes of those that can be had, NULL at the end; in the table, and told anew by each call: not for threads.
 const char *const *uri_kinds_names(struct uri_kinds *kinds);
 
 /// @param ret_ops of the kind, never NULL; @param ret_rest points into `uri`, after the colon

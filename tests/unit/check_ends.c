@@ -189,7 +189,9 @@ static bool among(const char *const *names, const char *name)
 START_TEST(test_schemes)
 {
 	ck_assert(among(screen_schemes(), "replay"));
+	ck_assert(among(screen_schemes(), "fb"));
 	ck_assert(among(input_schemes(), "log"));
+	ck_assert(among(input_schemes(), "uinput"));
 	ck_assert(!among(screen_schemes(), "vnc"));
 	ck_assert(!among(screen_schemes(), "memory"));
 	memory_ends_register();
