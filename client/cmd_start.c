@@ -240,11 +240,11 @@ static void clear_progress(struct start *start)
 
 static void print_progress(struct start *start, const Condprof__Session *session)
 {
-	char duration[FORMAT_SIZE], line[160];
+	char duration[FORMAT_SIZE], passes[FORMAT_SIZE], line[160];
 
-	snprintf(line, sizeof(line), "session %" PRId64 " %s, %s, %" PRId64 " passes", session->id,
-		 session_state_name(session->state),
-		 format_duration(session->duration_ns, false, !start->client->utf8, duration), session->passes);
+	snprintf(line, sizeof(line), "session %" PRId64 " %s, %s, %s", session->id, session_state_name(session->state),
+		 format_duration(session->duration_ns, false, !start->client->utf8, duration),
+		 format_count(session->passes, "pass", "passes", passes));
 	text_cut(line, client_terminal_width(STDERR_FILENO) - 1, "");
 	fprintf(stderr, "\r\033[K%s", line);
 	fflush(stderr);

@@ -86,6 +86,41 @@ char *format_share(double share, char out[FORMAT_SIZE])
 	return out;
 }
 
+char *format_change(double percent, char out[FORMAT_SIZE])
+{
+	double size = fabs(percent);
+
+	if (size < 0.05)
+		strcpy(out, "0.0 %");
+	else
+		snprintf(out, FORMAT_SIZE, size < 1000 ? "%+.1f %%" : size < 1e9 ? "%+.0f %%" : "%+.2g %%", percent);
+	return out;
+}
+
+char *format_count(int64_t count, const char *one, const char *several, char out[FORMAT_SIZE])
+{
+	snprintf(out, FORMAT_SIZE, "%" PRId64 " %s", count, count == 1 ? one : several);
+	return out;
+}
+
+char *format_bytes(int64_t bytes, char out[FORMAT_SIZE])
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+	double size = (double)bytes / 1024;
+	size_t i = 0;
+
+	if (bytes < 1024) {
+		snprintf(out, FORMAT_SIZE, "%" PRId64 " B", bytes);
+		return out;
+	}
+	while (size >= 1023.95 && i + 1 < ARRAY_SIZE(units)) {
+		size /= 1024;
+		i++;
+	}
+	snprintf(out, FORMAT_SIZE, "%.1f %s", size, units[i]);
+	return out;
+}
+
 char *format_number(double number, char out[FORMAT_SIZE])
 {
 	if (isnan(number))
@@ -127,10 +162,12 @@ char *format_local(int64_t unix_ns, char out[FORMAT_SIZE])
 	return out;
 }
 
-/// A number for people: whole ones without an exponent.
-static char *format_readable(double number, char out[FORMAT_SIZE])
+/// A number for people: whole ones without an exponent. @param decimals 0: as many as it has
+static char *format_readable(double number, int decimals, char out[FORMAT_SIZE])
 {
-	if (fabs(number) < 1e15 && number == floor(number))
+	if (decimals > 0 && fabs(number) < 1e15)
+		snprintf(out, FORMAT_SIZE, "%.*f", decimals, number);
+	else if (fabs(number) < 1e15 && number == floor(number))
 		snprintf(out, FORMAT_SIZE, "%.0f", number);
 	else
 		snprintf(out, FORMAT_SIZE, "%.10g", number);
@@ -161,7 +198,7 @@ char *format_cell(struct cell cell, const struct field *field, const struct rend
 		snprintf(text, sizeof(text), "%" PRId64, cell.integer);
 		break;
 	case CELL_NUMBER:
-		format_readable(cell.number, text);
+		format_readable(cell.number, field->decimals, text);
 		break;
 	case CELL_DURATION:
 		format_duration(cell.integer, field->plus, style->ascii, text);

@@ -14,6 +14,15 @@ char *format_duration(int64_t ns, bool plus, bool ascii, char out[FORMAT_SIZE]);
 /// "12.3 %", "<0.1 %". @return out
 char *format_share(double share, char out[FORMAT_SIZE]);
 
+/// "+12.3 %", "-0.4 %", "0.0 %", "+33260 %": a change. @return out
+char *format_change(double percent, char out[FORMAT_SIZE]);
+
+/// "1 pass", "25 passes". @return out
+char *format_count(int64_t count, const char *one, const char *several, char out[FORMAT_SIZE]);
+
+/// "512 B", "17.6 KiB", "2.0 GiB". @return out
+char *format_bytes(int64_t bytes, char out[FORMAT_SIZE]);
+
 /// The shortest decimal that reads back as the same double. @return out
 char *format_number(double number, char out[FORMAT_SIZE]);
 

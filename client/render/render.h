@@ -119,6 +119,7 @@ struct field {
 	const char *title;    ///< for people; NULL: only for machines
 	const char *yes, *no; ///< words of a CELL_FLAG for people; NULL: yes and no
 	bool number;          ///< columns: aligned to the right
+	int decimals; ///< people see a CELL_NUMBER with so many, so that a column lines up; 0: with those it has
 	/// Columns: 0 stays, however narrow the terminal is; the higher, the sooner it is left out.
 	int spare;
 	/// Columns of a stream: cells for people are padded to this width. 0: the title's.

@@ -509,12 +509,13 @@ static void heading(struct render *render, const struct report_advice *advice)
 {
 	const Condprof__Session *session = &advice->report->session;
 	const char *name = session->scenario && *session->scenario ? session->scenario : "scenario not known";
-	char id[24] = "", total[FORMAT_SIZE];
+	char id[24] = "", passes[FORMAT_SIZE], total[FORMAT_SIZE];
 
 	if (session->has_id)
 		snprintf(id, sizeof(id), " %" PRId64, session->id);
 	render_heading(render, "Advice for session%s: %s", id, name);
-	render_say(render, "In %" PRId64 " passes all conditions together took %s a pass.", advice->passes,
+	render_say(render, "In %s all conditions together took %s a pass.",
+		   format_count(advice->passes, "pass", "passes", passes),
 		   format_duration(advice->report->conditions_total_ns / advice->passes, false,
 				   render_style(render)->ascii, total));
 }

@@ -25,11 +25,7 @@ static const char *percent_text(bool known, double percent, char out[FORMAT_SIZE
 {
 	if (!known)
 		return NULL;
-	if (fabs(percent) < 0.05)
-		strcpy(out, "0.0 %");
-	else
-		snprintf(out, FORMAT_SIZE, fabs(percent) < 1000 ? "%+.1f %%" : "%+.4g %%", percent);
-	return out;
+	return format_change(percent, out);
 }
 
 static const char *change_text(struct maybe base, struct maybe new, char out[FORMAT_SIZE])
@@ -573,21 +569,24 @@ static void session_values(struct render *render, const char *name, const Condpr
 static char *session_sentence(const struct render *render, const struct report *report)
 {
 	const Condprof__Session *session = &report->session;
-	char duration[FORMAT_SIZE] = "–", id[32] = "a session", passes[40] = "–", moment[FORMAT_SIZE] = "";
+	char duration[FORMAT_SIZE] = "–", id[32] = "a session", passes[FORMAT_SIZE] = "– passes",
+	     moment[FORMAT_SIZE] = "";
 	char *text = NULL;
 	bool ascii = render_style(render)->ascii;
 
-	if (ascii)
-		strcpy(duration, strcpy(passes, "-"));
+	if (ascii) {
+		strcpy(duration, "-");
+		strcpy(passes, "- passes");
+	}
 	if (session->has_id)
 		snprintf(id, sizeof(id), "session %" PRId64, session->id);
 	if (session->has_passes)
-		snprintf(passes, sizeof(passes), "%" PRId64, session->passes);
+		format_count(session->passes, "pass", "passes", passes);
 	if (session->has_duration_ns)
 		format_duration(session->duration_ns, false, ascii, duration);
 	if (session->started_unix_ns > 0)
 		format_local(session->started_unix_ns, moment);
-	return asprintf(&text, "%s, %s%s%s; %s passes in %s", id,
+	return asprintf(&text, "%s, %s%s%s; %s in %s", id,
 			session->scenario && *session->scenario ? session->scenario : "scenario not known",
 			*moment ? ", begun " : "", moment, passes, duration) < 0
 		       ? NULL

@@ -48,7 +48,7 @@ static const struct field columns[COLUMNS] = {
 	[COLUMN_DETECTING] = {.name = "detecting_ns", .title = "Detecting", .number = true, .spare = 5},
 	[COLUMN_CHECKING] = {.name = "checking_ns", .title = "Checking", .number = true, .spare = 3},
 	[COLUMN_ACTING] = {.name = "acting_ns", .title = "Acting", .number = true, .spare = 2},
-	[COLUMN_ACTING_SHARE] = {.name = "acting_share", .title = "of acting", .number = true, .spare = 10},
+	[COLUMN_ACTING_SHARE] = {.name = "acting_share", .title = "Acting share", .number = true, .spare = 10},
 };
 
 static void detail_cells(const Condprof__EventDetail *detail, double acting_total_ns, struct cell *cells)

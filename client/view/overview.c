@@ -350,17 +350,18 @@ static void recording_line(struct render *render, const Condprof__DebugReportOve
 {
 	const Condprof__Recording *recording = overview->recording;
 	CLEANUP_FREE char *text = NULL;
-	char dropped[120] = ", exact";
+	char dropped[2 * FORMAT_SIZE + 60] = ", exact", passes[FORMAT_SIZE], frames[FORMAT_SIZE], bytes[FORMAT_SIZE];
 
 	if (!recording)
 		return;
 	if (!recording_exact(recording))
-		snprintf(dropped, sizeof(dropped),
-			 ", not exact: %" PRId64 " frames and %" PRId64 " passes were dropped",
-			 recording->dropped_frames, recording->dropped_passes);
-	if (asprintf(&text, "%s: %" PRId64 " passes, %" PRId64 " frames, %.1f MiB%s%s%s",
-		     recording->folder ? recording->folder : "", recording->passes, recording->frames,
-		     (double)recording->bytes / (1 << 20), dropped, recording->cut_short ? "; cut short: " : "",
+		snprintf(dropped, sizeof(dropped), ", not exact: %s and %s were dropped",
+			 format_count(recording->dropped_frames, "frame", "frames", frames),
+			 format_count(recording->dropped_passes, "pass", "passes", passes));
+	if (asprintf(&text, "%s: %s, %s, %s%s%s%s", recording->folder ? recording->folder : "",
+		     format_count(recording->passes, "pass", "passes", passes),
+		     format_count(recording->frames, "frame", "frames", frames), format_bytes(recording->bytes, bytes),
+		     dropped, recording->cut_short ? "; cut short: " : "",
 		     recording->cut_short ? recording->cut_short : "") < 0) {
 		text = NULL;
 		return;

@@ -161,6 +161,10 @@ static int fill_row(const struct watch_state *state, size_t i, const struct rend
 	const struct interval_condition *interval = &state->interval.conditions[i],
 					*total = &state->total.conditions[i];
 	struct last_check last = condition_last(condition);
+	char number[FORMAT_SIZE], answer[FORMAT_SIZE + 8];
+
+	snprintf(answer, sizeof(answer), "%s%s%s", last.fulfilled ? "yes" : "no", last.has_value ? ", " : "",
+		 last.has_value ? format_number(last.value, number) : "");
 	const struct cell cells[COLUMNS] = {
 		[COLUMN_NAME] = cell_text(condition->name),
 		[COLUMN_EVENT] = cell_text(
@@ -172,7 +176,7 @@ static int fill_row(const struct watch_state *state, size_t i, const struct rend
 		[COLUMN_ALL_CHECKS] = cell_maybe_count(total->checks),
 		[COLUMN_ALL_AVERAGE] = cell_maybe_duration(total->average_ns),
 		[COLUMN_MAX] = cell_maybe_duration(figure_of(state, i, SCREEN_MAX)),
-		[COLUMN_LAST] = cell_if(last.known, cell_text(last.fulfilled ? "yes" : "no")),
+		[COLUMN_LAST] = cell_if(last.known, cell_text(answer)),
 		[COLUMN_CONFIDENCE] = cell_if(last.has_confidence, cell_share(last.confidence)),
 	};
 
@@ -293,7 +297,7 @@ enum {
 static const struct field figure_fields[FIGURES] = {
 	[FIGURE_OF] = {.title = ""},
 	[FIGURE_PASSES] = {.title = "Passes", .number = true, .spare = 1},
-	[FIGURE_RATE] = {.title = "a second", .number = true, .spare = 4},
+	[FIGURE_RATE] = {.title = "a second", .number = true, .decimals = 1, .spare = 4},
 	[FIGURE_MISSED] = {.title = "Missed", .number = true, .spare = 6},
 	[FIGURE_MEAN] = {.title = "Mean pass", .number = true, .spare = 3},
 	[FIGURE_PROCESSING] = {.title = "Processing", .number = true, .spare = 2},
@@ -308,7 +312,7 @@ static void figure_cells(const char *title, const struct interval *interval, str
 
 	cells[FIGURE_OF] = cell_text(title);
 	cells[FIGURE_PASSES] = cell_maybe_count(interval->passes);
-	cells[FIGURE_RATE] = cell_if(rate_known, cell_number(round(rate * 10) / 10));
+	cells[FIGURE_RATE] = cell_if(rate_known, cell_number(rate));
 	cells[FIGURE_MISSED] = cell_maybe_count(interval->missed_passes);
 	cells[FIGURE_MEAN] = cell_maybe_duration(interval->pass_mean_ns);
 	cells[FIGURE_PROCESSING] = cell_if(share_known, cell_share(share));

@@ -208,20 +208,20 @@ void view_rotated_session(struct render *render, const Condprof__Session *closed
 
 char *ended_session_sentence(const Condprof__Session *session, bool ascii)
 {
-	char duration[FORMAT_SIZE];
+	char duration[FORMAT_SIZE], passes[FORMAT_SIZE];
 	const char *sentence = session->has_reason ? end_reason_sentence(session->reason) : NULL,
 		   *said = session->reason_text;
 	bool result = session->has_result;
 	char *text;
 
-	if (asprintf(&text, "session %" PRId64 " %s%s after %s and %" PRId64 " %s%s%s%s%s", session->id,
+	if (asprintf(&text, "session %" PRId64 " %s%s after %s and %s%s%s%s%s", session->id,
 		     session_state_name(session->state),
 		     !result                   ? ""
 		     : session_failed(session) ? ", failed,"
 					       : ", ok,",
-		     format_duration(session->duration_ns, false, ascii, duration), session->passes,
-		     session->passes == 1 ? "pass" : "passes", sentence ? ": " : "", sentence ? sentence : "",
-		     said && *said ? ": " : "", said ? said : "") < 0)
+		     format_duration(session->duration_ns, false, ascii, duration),
+		     format_count(session->passes, "pass", "passes", passes), sentence ? ": " : "",
+		     sentence ? sentence : "", said && *said ? ": " : "", said ? said : "") < 0)
 		return NULL;
 	char *clean = text_clean(text);
 	free(text);

@@ -445,11 +445,11 @@ void view_measured(struct render *render, const char *scenario, const char *fold
 		{.name = "name", .title = "Condition"},
 		{.name = "number"},
 		{.name = "picture", .title = "Picture"},
-		{.name = "score", .title = "Score", .number = true},
-		{.name = "colour_difference", .title = "Colour", .number = true, .spare = 1},
+		{.name = "score", .title = "Score", .number = true, .decimals = 4},
+		{.name = "colour_difference", .title = "Colour", .number = true, .decimals = 2, .spare = 1},
 		{.name = "x", .title = "X", .number = true},
 		{.name = "y", .title = "Y", .number = true},
-		{.name = "needed_threshold", .title = "Needs", .number = true},
+		{.name = "needed_threshold", .title = "Needs", .number = true, .decimals = 2},
 	};
 	static const struct table table = {
 		.field = {.name = "samples", .title = ""},

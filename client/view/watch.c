@@ -17,13 +17,10 @@
 #include <string.h>
 
 /// For people in tenths.
-static struct cell rate_cell(const struct interval *interval, bool people)
+static struct cell rate_cell(const struct interval *interval)
 {
 	double rate = 0;
 	bool known = interval_rate(interval, &rate);
-
-	if (people)
-		rate = round(rate * 10) / 10;
 
 	return cell_if(known, cell_number(rate));
 }
@@ -67,7 +64,7 @@ static const struct field columns[COLUMNS] = {
 	[COLUMN_AT] = {.name = "at_ns", .title = "At", .number = true, .width = 9},
 	[COLUMN_INTERVAL] = {.name = "interval_ns", .title = "Interval", .number = true, .width = 8, .spare = 6},
 	[COLUMN_PASSES] = {.name = "passes", .title = "Passes", .number = true, .spare = 2},
-	[COLUMN_RATE] = {.name = "passes_per_s", .title = "Passes/s", .number = true},
+	[COLUMN_RATE] = {.name = "passes_per_s", .title = "Passes/s", .number = true, .decimals = 1},
 	[COLUMN_MEAN] = {.name = "pass_mean_ns", .title = "Mean pass", .number = true},
 	[COLUMN_PROCESSING] = {.name = "processing_share", .title = "Processing", .number = true, .spare = 1},
 	[COLUMN_CHECKS] = {.name = "checks", .title = "Checks", .number = true, .width = 7},
@@ -115,7 +112,7 @@ void view_watch_row(struct render *render, const struct watch_state *state)
 		[COLUMN_AT] = cell_maybe_duration(total->duration_ns),
 		[COLUMN_INTERVAL] = cell_maybe_duration(interval->duration_ns),
 		[COLUMN_PASSES] = cell_maybe_count(interval->passes),
-		[COLUMN_RATE] = rate_cell(interval, render_for_people(render)),
+		[COLUMN_RATE] = rate_cell(interval),
 		[COLUMN_MEAN] = cell_maybe_duration(interval->pass_mean_ns),
 		[COLUMN_PROCESSING] = processing_cell(interval),
 		[COLUMN_CHECKS] = cell_maybe_count(interval->checks),
@@ -172,7 +169,7 @@ static const struct field figures[FIGURES] = {
 static void figure_cells(const struct interval *interval, struct cell cells[FIGURES])
 {
 	cells[FIGURE_PASSES] = cell_maybe_count(interval->passes);
-	cells[FIGURE_RATE] = rate_cell(interval, false);
+	cells[FIGURE_RATE] = rate_cell(interval);
 	cells[FIGURE_MISSED] = cell_maybe_count(interval->missed_passes);
 	cells[FIGURE_MEAN] = cell_maybe_duration(interval->pass_mean_ns);
 	cells[FIGURE_PROCESSING] = cell_maybe_duration(interval->processing_ns);

@@ -85,6 +85,54 @@ START_TEST(share)
 }
 END_TEST
 
+static const struct {
+	double percent;
+	const char *text;
+} changes[] = {
+	{0, "0.0 %"},         {-0.04, "0.0 %"},      {12.34, "+12.3 %"},      {-100, "-100.0 %"},
+	{999.94, "+999.9 %"}, {33258.6, "+33259 %"}, {6.5e8, "+650000000 %"}, {1e300, "+1e+300 %"},
+};
+
+START_TEST(change)
+{
+	char text[FORMAT_SIZE];
+
+	ck_assert_str_eq(format_change(changes[_i].percent, text), changes[_i].text);
+}
+END_TEST
+
+static const struct {
+	int64_t bytes;
+	const char *text;
+} sizes[] = {
+	{0, "0 B"},
+	{1023, "1023 B"},
+	{1024, "1.0 KiB"},
+	{18042, "17.6 KiB"},
+	{1048570, "1.0 MiB"},
+	{INT64_C(2) << 30, "2.0 GiB"},
+	{INT64_MAX, "8388608.0 TiB"},
+	{-1, "-1 B"},
+};
+
+START_TEST(bytes)
+{
+	char text[FORMAT_SIZE];
+
+	ck_assert_str_eq(format_bytes(sizes[_i].bytes, text), sizes[_i].text);
+}
+END_TEST
+
+START_TEST(counts)
+{
+	char text[FORMAT_SIZE];
+
+	ck_assert_str_eq(format_count(1, "pass", "passes", text), "1 pass");
+	ck_assert_str_eq(format_count(0, "pass", "passes", text), "0 passes");
+	ck_assert_str_eq(format_count(INT64_MIN, "pass", "passes", text), "-9223372036854775808 passes");
+}
+END_TEST
+
 static const double numbers[] = {0, 1, -1, 0.1, 1e300, 1.0 / 3, 123456789.125, 5e-324, 0.1 + 0.2};
 
 START_TEST(number_reads_back)
@@ -274,6 +322,9 @@ int main(void)
 	tcase_add_loop_test(test, duration, 0, ARRAY_SIZE(durations));
 	tcase_add_test(test, duration_signed_and_ascii);
 	tcase_add_loop_test(test, share, 0, ARRAY_SIZE(shares));
+	tcase_add_loop_test(test, change, 0, ARRAY_SIZE(changes));
+	tcase_add_loop_test(test, bytes, 0, ARRAY_SIZE(sizes));
+	tcase_add_test(test, counts);
 	tcase_add_loop_test(test, number_reads_back, 0, ARRAY_SIZE(numbers));
 	tcase_add_test(test, moments);
 	suite_add_tcase(suite, test);
