@@ -121,28 +121,17 @@ def offers(wanted):
         equal(fish, set(wanted[line]), f'fish: {line}')
 
 
-def test_every_command():
-    offers({'condprofctl ': commands(), 'condprofctl --json --timeout 5s ': commands(), 'condprofctl sto': ['stop']})
-
-
-def test_every_option_of_every_command():
-    names = list(commands())
-    for (line, zsh, fish), name in zip(in_both([f'condprofctl {name} --' for name in names]), names):
-        equal(zsh, set(options(name)), f'zsh: {line}')
-        equal(fish, set(options(name)), f'fish: {line}')
-
-
-def test_values_of_options():
+def test_commands_options_values_and_files():
+    built = commands()
     offers({
+        'condprofctl ': built,
+        'condprofctl --json --timeout 5s ': built,
+        'condprofctl sto': ['stop'],
+        **{f'condprofctl {name} --': options(name) for name in built},
         'condprofctl report --view ': ['overview', 'conditions', 'events', 'timeline'],
         'condprofctl report --output ': ['text', 'json', 'csv', 'html', 'prometheus'],
         'condprofctl report --view events --sort p9': ['p90', 'p99'],
         'condprofctl diff 1 2 --fail-if p5': ['p50>+10%'],
-    })
-
-
-def test_files():
-    offers({
         'condprofctl check ': ['one.yaml', 'two.yml', 'reports'],
         'condprofctl --quiet check o': ['one.yaml'],
         'condprofctl report rep': ['reports'],
