@@ -41,7 +41,7 @@ static int read_length(FILE *file, size_t *ret)
 	size_t header, body;
 
 	for (size_t n = 0; n < sizeof(bytes); n++) {
-		int c = getc(file);
+		int c = getc_unlocked(file); // of one thread
 
 		if (c == EOF)
 			return 0;
@@ -56,27 +56,102 @@ static int read_length(FILE *file, size_t *ret)
 	return -EBADMSG;
 }
 
-// @return 1, 0: no whole message any more, -EBADMSG, -ENOMEM
-static int read_message(FILE *file, Condprof__RecordingMessage **ret)
+// The bytes of the next message stand in recorded->body. @return 1, 0: no whole one any more, -EBADMSG, -ENOMEM
+static int read_body(struct recorded *recorded, size_t *ret_size)
 {
-	struct capped_allocator capped;
-	ProtobufCMessage *message = NULL;
 	size_t size = 0;
-	int r = read_length(file, &size);
+	int r = read_length(recorded->file, &size);
 
 	if (r <= 0)
 		return r;
-	CLEANUP_FREE uint8_t *bytes = malloc(size + 1);
-	if (!bytes)
-		return -ENOMEM;
-	if (fread(bytes, 1, size, file) != size)
-		return 0;
+	if (size > recorded->body_room) {
+		uint8_t *larger = realloc(recorded->body, size);
+
+		if (!larger)
+			return -ENOMEM;
+		recorded->body = larger;
+		recorded->body_room = size;
+	}
+	*ret_size = size;
+	return !size || fread_unlocked(recorded->body, 1, size, recorded->file) == size;
+}
+
+static int unpack(const struct recorded *recorded, size_t size, Condprof__RecordingMessage **ret)
+{
+	static const uint8_t nothing[1];
+	struct capped_allocator capped;
+	ProtobufCMessage *message = NULL;
+	int r;
+
 	capped_allocator_init(&capped, MESSAGE_MAX_UNPACKED_BYTES, MESSAGE_MAX_ALLOCATIONS);
-	r = message_unpack(&condprof__recording_message__descriptor, bytes, size, &capped, &message);
+	r = message_unpack(&condprof__recording_message__descriptor, recorded->body ? recorded->body : nothing, size,
+			   &capped, &message);
 	if (r < 0)
 		return r;
 	*ret = (Condprof__RecordingMessage *)message;
 	return 1;
+}
+
+// @return 1, 0: no whole message any more, -EBADMSG, -ENOMEM
+static int read_message(struct recorded *recorded, Condprof__RecordingMessage **ret)
+{
+	size_t size;
+	int r = read_body(recorded, &size);
+
+	return r <= 0 ? r : unpack(recorded, size, ret);
+}
+
+static bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
+		uint8_t byte = *(*at)++;
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80)) {
+			*ret = value;
+			return true;
+		}
+	}
+	return false;
+}
+
+// What is to be known of a pass beforehand, without unpacking it: a recording may have a hundred million, and it is to
+// be open within seconds. @return false: it is no pass, or not as a tape writes them: then it is looked at in earnest
+static bool skim_pass(const uint8_t *at, size_t size, int64_t *ret_number, bool *ret_inexact)
+{
+	enum {
+		PASS = 3 << 3 | 2,
+		NUMBER = 1 << 3,
+		REFERENCES = 2 << 3 | 2,
+		FRAMES = 3 << 3 | 2,
+		BROADCASTS = 4 << 3 | 2,
+		STOP_LOOK = 5 << 3,
+		STOPPED_CHECK = 6 << 3,
+		INEXACT = 7 << 3
+	};
+	const uint8_t *end = at + size;
+	uint64_t tag, value;
+
+	if (!take_varint(&at, end, &tag) || tag != PASS || !take_varint(&at, end, &value) ||
+	    value != (uint64_t)(end - at))
+		return false;
+	*ret_number = 0;
+	*ret_inexact = false;
+	while (at < end) {
+		if (!take_varint(&at, end, &tag) || !take_varint(&at, end, &value))
+			return false;
+		if (tag == NUMBER)
+			*ret_number = (int64_t)value;
+		else if (tag == INEXACT)
+			*ret_inexact = value;
+		else if ((tag == REFERENCES || tag == FRAMES || tag == BROADCASTS) && value <= (uint64_t)(end - at))
+			at += value;
+		else if (tag != STOP_LOOK && tag != STOPPED_CHECK)
+			return false;
+	}
+	return *ret_number >= 0;
 }
 
 static bool frame_makes_sense(const struct recorded *recorded, const Condprof__RecordedFrame *frame)
@@ -169,11 +244,36 @@ static int take_message(struct recorded *recorded, const Condprof__RecordingMess
 	}
 }
 
-// All of it once: how many frames and passes there are, and up to where it is whole.
+// @return 1, 0: no whole message any more, -EBADMSG, -ENOMEM
+static int look_at_next(struct recorded *recorded)
+{
+	Condprof__RecordingMessage *message;
+	int64_t number;
+	bool inexact;
+	size_t size;
+	int r = read_body(recorded, &size);
+
+	if (r <= 0)
+		return r;
+	if (size && skim_pass(recorded->body, size, &number, &inexact)) {
+		recorded->passes += number > 0;
+		recorded->exact = recorded->exact && !inexact;
+		return 1;
+	}
+	r = unpack(recorded, size, &message);
+	if (r <= 0)
+		return r;
+	r = take_message(recorded, message);
+	condprof__recording_message__free_unpacked(message, NULL);
+	return r < 0 ? r : 1;
+}
+
+// All of it once: how many frames and passes there are, and up to where it is whole. What a pass says is looked at when
+// it is its turn.
 static int look_through(struct recorded *recorded, struct error *error)
 {
 	Condprof__RecordingMessage *message = NULL;
-	int r = read_message(recorded->file, &message);
+	int r = read_message(recorded, &message);
 
 	if (r <= 0)
 		return fail(recorded, error, EBADMSG, "it does not begin as a recording does");
@@ -183,12 +283,8 @@ static int look_through(struct recorded *recorded, struct error *error)
 	recorded->exact = true;
 	do {
 		recorded->size = ftello(recorded->file);
-		r = read_message(recorded->file, &message);
-		if (r <= 0)
-			break;
-		r = take_message(recorded, message);
-		condprof__recording_message__free_unpacked(message, NULL);
-	} while (r == 0);
+		r = look_at_next(recorded);
+	} while (r > 0);
 	if (r == -ENOMEM)
 		return fail(recorded, error, ENOMEM, "no memory");
 	if (r < 0)
@@ -269,6 +365,7 @@ struct recorded *recorded_close(struct recorded *recorded)
 	if (recorded->fd >= 0)
 		close(recorded->fd);
 	picture_free(recorded->picture);
+	free(recorded->body);
 	free(recorded->frames);
 	free(recorded->cut_short);
 	free(recorded->path);
@@ -292,7 +389,7 @@ int recorded_next_pass(struct recorded *recorded, Condprof__RecordingMessage **r
 	Condprof__RecordingMessage *message = NULL;
 	int r;
 
-	while (ftello(recorded->file) < recorded->size && (r = read_message(recorded->file, &message)) != 0) {
+	while (ftello(recorded->file) < recorded->size && (r = read_message(recorded, &message)) != 0) {
 		if (r < 0)
 			return fail(recorded, error, -r, "it has changed since it was opened");
 		if (message->kind_case == CONDPROF__RECORDING_MESSAGE__KIND_PASS && message->pass) {

@@ -29,6 +29,8 @@ struct recorded {
 	// for reading on
 	FILE *file;
 	Condprof__RecordingMessage *header_message;
+	uint8_t *body; ///< of the message read last
+	size_t body_room;
 	int64_t size;            ///< of what is whole
 	struct picture *picture; ///< frame `number`
 	uint32_t number;         ///< 0: none

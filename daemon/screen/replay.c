@@ -657,7 +657,10 @@ static int open_folder(const struct replay_options *options, const struct screen
 	int r = blocking_call(&work, request, wait, &folder, error);
 	if (r == -ETIMEDOUT || r == -EINTR)
 		return error_set(error, CONDPROF__CODE__SCREEN_FAILED, -r, "replay: %.400s: %s", options->path,
-				 r == -EINTR ? "interrupted" : "its file system does not answer");
+				 r == -EINTR
+					 ? "interrupted"
+					 : "it did not open in time: its file system does not answer, or it is a very "
+					   "long recording");
 	if (r < 0)
 		return r;
 	*ret = folder;
