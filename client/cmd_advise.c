@@ -34,7 +34,7 @@ enum exit_code cmd_advise(struct client *client)
 {
 	struct chosen_report chosen CLEANUP(chosen_report_clear) = {0};
 	struct report *report CLEANUP(report_cleanup) = NULL;
-	enum exit_code code = choose_report(client, client->arguments[0], &chosen);
+	enum exit_code code = choose_report(client, client->n_arguments > 0 ? client->arguments[0] : "latest", &chosen);
 
 	if (code == EXIT_DONE)
 		code = chosen_report_load(client, &chosen, &report);

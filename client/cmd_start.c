@@ -157,9 +157,15 @@ static enum exit_code take_scenario(struct start *start)
 static void say_file(const struct start *start, const struct error *error)
 {
 	const char *name = start->options.name;
+	char file[INSTALLED_NAME_MAX_BYTES + sizeof(".yaml")];
 
-	if (name && error->code == CONDPROF__CODE__NO_SUCH_NAME && access(name, R_OK) == 0)
+	if (!name || error->code != CONDPROF__CODE__NO_SUCH_NAME)
+		return;
+	snprintf(file, sizeof(file), "%s.yaml", name);
+	if (access(name, R_OK) == 0)
 		client_note(start->client, "to start the file of that name, write ./%s", name);
+	else if (access(file, R_OK) == 0)
+		client_note(start->client, "to start the file, write %s", file);
 }
 
 static enum exit_code refused(const struct start *start, int r, const struct error *error)

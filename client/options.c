@@ -238,7 +238,7 @@ static void print_options(const struct option_row *rows)
 		snprintf(text, sizeof(text), "%s%s%s%s%s", rows->short_name ? rows->short_name : "",
 			 rows->short_name ? ", " : "", rows->name, rows->argument ? " " : "",
 			 rows->argument ? rows->argument : "");
-		printf("  %-32s %s%s\n", text, rows->help, rows->later ? " (not built yet)" : "");
+		printf("  %-33s %s%s\n", text, rows->help, rows->later ? " (not built yet)" : "");
 	}
 }
 
@@ -253,7 +253,7 @@ static void print_help(void)
 			continue;
 		snprintf(text, sizeof(text), "%s%s%s", verbs[i].name, *verbs[i].arguments ? " " : "",
 			 verbs[i].arguments);
-		printf("  %-32s %s%s\n", text, verbs[i].help, verbs[i].run ? "" : " (not built yet)");
+		printf("  %-33s %s%s\n", text, verbs[i].help, verbs[i].run ? "" : " (not built yet)");
 	}
 	printf("\nOptions, before or after the command:\n");
 	print_options(global_options);

@@ -153,7 +153,7 @@ def test_sessions_and_scenarios_of_the_daemon():
         offers({
             f'{socket} stop ': [running],
             f'{socket} report ': [ended, running, 'latest', 'reports'],
-            f'condprofctl diff --socket={daemon.socket_path} {ended} ': [ended, running, 'reports'],
+            f'condprofctl diff --socket={daemon.socket_path} {ended} ': [ended, running, 'latest', 'reports'],
             f'{socket} delete {ended} ': [ended, running],
             'condprofctl --socket /nonexistent stop ': [],
             f'{socket} list ': [],

@@ -106,6 +106,8 @@ def test_what_the_commands_say_of_mistakes():
     contains(_daemon.ctl('remove', 'kiosks').fails(4).err, 'did you mean "kiosk"?')
     (_daemon.home / 'plain').write_text(path.read_text())
     contains(_daemon.ctl('start', 'plain', cwd=_daemon.home).fails(4).err, 'write ./plain')
+    (_daemon.home / 'ended.yaml').touch()
+    contains(_daemon.ctl('start', 'ended', cwd=_daemon.home).fails(4).err, 'write ended.yaml')
     for name in BAD_NAMES:
         contains(_daemon.ctl('install', path, f'--name={name}').fails(2).err, 'name')
         _daemon.ctl('remove', '--', name).fails(2)
