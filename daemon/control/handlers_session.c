@@ -248,6 +248,7 @@ static int nobody_waits(struct control *control, const char *broadcast, struct e
 {
 	struct session_entry *entry = NULL;
 	char names[400] = "";
+	const char *bus = strchr(broadcast, '.') ? "; a D-Bus signal is sent on its bus, as by dbus-send" : "";
 
 	while ((entry = sessions_next(control->sessions, entry)) && !session_entry_runs(entry))
 		;
@@ -255,9 +256,9 @@ static int nobody_waits(struct control *control, const char *broadcast, struct e
 		return error_set(error, CONDPROF__CODE__NO_SUCH_SESSION, ESRCH, "no session is running");
 	if (!awaited_names(control->sessions, names, sizeof(names)))
 		return error_set(error, CONDPROF__CODE__NO_SUCH_NAME, ENOENT,
-				 "no running session waits for any broadcast");
+				 "no running session waits for any broadcast of condprofctl emit%s", bus);
 	return error_set(error, CONDPROF__CODE__NO_SUCH_NAME, ENOENT,
-			 "no running session waits for '%.80s', only for: %s", broadcast, names);
+			 "no running session waits for '%.80s', only for: %s%s", broadcast, names, bus);
 }
 
 int handle_emit(struct control *control, struct exchange *exchange, const Condprof__Request *request,
