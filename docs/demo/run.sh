@@ -59,12 +59,15 @@ condition time. "restart button" stands behind it and was never reached. "panel"
 next to nothing.
 
 Next, on a live screen, from here and without installing anything:
-  $client check $demo/press-line.yaml     what it understood; more scenarios are in $docs/examples
-  man -l $docs/condprof-scenario.5        every key of a scenario: write your own, SCENARIO.yaml
+  $client check $demo/press-line.yaml
+      says what it understood; more scenarios are in $docs/examples
+  man -l $docs/condprof-scenario.5
+      every key of a scenario: write your own, SCENARIO.yaml
   $daemon &
   $client start SCENARIO.yaml --screen x11:${DISPLAY:-:0} --dry-run --wait --duration 20s
-                                        looks at the display and only records what it would do
-  $client report --view timeline        what that was
+      looks at the display and only records what it would do
+  $client report --view timeline
+      what that was
 As a service:
   sudo make install && sudo systemd-sysusers && sudo systemctl enable --now condprofd
 T
