@@ -2,7 +2,7 @@
 //
 // start: reads the scenario file and sends it, or names one that is installed, and says the session's id; with --wait,
 // stays until the session has ended and its report is closed. Whatever ends the waiting early (Ctrl-C, --timeout)
-// leaves the session running, and says so.
+// leaves the session running, and says so; with --stop-on-signal a signal ends the session, at whatever moment it comes.
 #include "config.h"
 
 #include "client/commands.h"
@@ -33,6 +33,7 @@ struct start {
 	char *screen, *input, *record;
 	Condprof__StartOptions options;
 	bool wait, stop_on_signal;
+	bool stop; ///< a signal has come that means the session
 	struct connection *connection;
 	uint64_t request;
 	int64_t session; ///< 0: not known yet
@@ -257,22 +258,27 @@ static void print_progress(struct start *start, const Condprof__Session *session
 	start->progress = true;
 }
 
-/// Asks how far it is. Whatever goes wrong here shows in the wait itself.
-static int show_progress(struct start *start, struct error *error)
+static int ask_status(struct start *start, struct session_list *ret, struct error *error)
 {
 	Condprof__Request request = CONDPROF__REQUEST__INIT;
 	Condprof__StatusRequest status = CONDPROF__STATUS_REQUEST__INIT;
-	struct session_list list CLEANUP(sessions_clear) = {0};
 
-	if (start->client->quiet || !isatty(STDERR_FILENO))
-		return 0;
 	status.has_session = true;
 	status.session = start->session;
 	request.body_case = CONDPROF__REQUEST__BODY_STATUS;
 	request.status = &status;
 	int r = connection_send(start->connection, &request, error);
-	if (r == 0)
-		r = sessions_receive(start->connection, request.id, &list, error);
+	return r < 0 ? r : sessions_receive(start->connection, request.id, ret, error);
+}
+
+/// Asks how far it is. Whatever goes wrong here shows in the wait itself.
+static int show_progress(struct start *start, struct error *error)
+{
+	struct session_list list CLEANUP(sessions_clear) = {0};
+
+	if (start->client->quiet || !isatty(STDERR_FILENO))
+		return 0;
+	int r = ask_status(start, &list, error);
 	if (r == 0 && list.n > 0 && list.items[0]->has_continued_by)
 		start->session =
 			list.items[0]->continued_by; // its report was rotated: the next look is at what goes on
@@ -304,20 +310,65 @@ static int wait_for_end(struct start *start, Condprof__Reply **ret, struct error
 	return r;
 }
 
-/// A signal came, and means the session. Its end is then waited for as before; another signal leaves it to itself.
-static int stop_session(struct start *start, struct error *error)
+/// The signal that came, in a start that ends its session then. Another one leaves the session to itself.
+static void take_signal(struct start *start)
 {
-	Condprof__Request request = CONDPROF__REQUEST__INIT;
-	Condprof__StopRequest stop = CONDPROF__STOP_REQUEST__INIT;
 	struct signalfd_siginfo info;
 
 	(void)!read(start->signal_fd, &info, sizeof(info));
 	start->stop_on_signal = false;
+	start->stop = true;
+}
+
+/// Every rotation gave what was started another id.
+static int follow_rotations(struct start *start, struct error *error)
+{
+	bool rotated;
+
+	do {
+		struct session_list list CLEANUP(sessions_clear) = {0};
+		int r = ask_status(start, &list, error);
+
+		if (r < 0)
+			return r;
+		rotated = list.n > 0 && list.items[0]->has_continued_by;
+		if (rotated)
+			start->session = list.items[0]->continued_by;
+	} while (rotated);
+	return 0;
+}
+
+static int send_stop(struct start *start, struct error *error)
+{
+	Condprof__Request request = CONDPROF__REQUEST__INIT;
+	Condprof__StopRequest stop = CONDPROF__STOP_REQUEST__INIT;
+	Condprof__Reply *reply CLEANUP(reply_cleanup) = NULL;
+
 	stop.has_session = true;
 	stop.session = start->session;
 	request.body_case = CONDPROF__REQUEST__BODY_STOP;
 	request.stop = &stop;
-	return connection_send(start->connection, &request, error);
+	return connection_call(start->connection, &request, &reply, error);
+}
+
+/// Its end is then waited for as before. One that has ended by itself, or is rotated at this moment, is no failure.
+static int stop_session(struct start *start, struct error *error)
+{
+	int64_t asked;
+	int r;
+
+	start->stop = false;
+	do {
+		r = follow_rotations(start, error);
+		asked = start->session;
+		if (r == 0)
+			r = send_stop(start, error);
+		if (r != -EREMOTEIO || error->code != CONDPROF__CODE__ALREADY_ENDED)
+			return r;
+		*error = (struct error){0};
+		r = follow_rotations(start, error);
+	} while (r == 0 && start->session != asked);
+	return r;
 }
 
 static void say_ended(const struct start *start, const Condprof__Session *session)
@@ -335,9 +386,11 @@ static enum exit_code finish_waiting(struct start *start)
 	struct session_list list CLEANUP(sessions_clear) = {0};
 	struct error error = {0};
 	Condprof__Reply *reply;
-	int r = wait_for_end(start, &reply, &error);
+	int r = start->stop ? -EINTR : wait_for_end(start, &reply, &error);
 
-	if (r == -EINTR && start->stop_on_signal) {
+	if (r == -EINTR && start->stop_on_signal)
+		take_signal(start);
+	if (start->stop) {
 		r = stop_session(start, &error);
 		if (r == 0)
 			r = wait_for_end(start, &reply, &error);
@@ -406,6 +459,17 @@ static int ask(struct start *start, struct error *error)
 	return r;
 }
 
+/// The first reply. Before it nobody knows which session a signal means.
+static int wait_for_answer(struct start *start, Condprof__Reply **ret, struct error *error)
+{
+	int r = connection_receive(start->connection, start->request, INT64_MAX, ret, error);
+
+	if (r != -EINTR || !start->stop_on_signal)
+		return r;
+	take_signal(start);
+	return connection_receive(start->connection, start->request, INT64_MAX, ret, error);
+}
+
 static enum exit_code run(struct start *start)
 {
 	Condprof__Reply *reply CLEANUP(reply_cleanup) = NULL;
@@ -413,7 +477,7 @@ static enum exit_code run(struct start *start)
 
 	int r = ask(start, &error);
 	if (r == 0)
-		r = connection_receive(start->connection, start->request, INT64_MAX, &reply, &error);
+		r = wait_for_answer(start, &reply, &error);
 	if (r < 0)
 		return waiting_failed(start, r, &error);
 	if (reply->body_case != CONDPROF__REPLY__BODY_STARTED || (start->wait && reply->last))

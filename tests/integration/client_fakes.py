@@ -456,6 +456,57 @@ def test_ctrl_c_before_the_answer():
         contains(err, 'condprofctl status')
 
 
+def stopped_by_signal(before_answer, continued_by=None, ended_by_itself=()):
+    """start --wait --stop-on-signal of session 9, and a signal; the ids that were to be stopped. Session 10, when it has
+    ended by itself, goes on as 11."""
+    moments = {name: threading.Event() for name in ('ready', 'signalled')}
+    stops, goes_on = [], dict(continued_by or {})
+
+    def talk(peer):
+        peer.greet()
+        number, _, _ = peer.upload()
+        if before_answer:
+            moments['ready'].set()
+            assert moments['signalled'].wait(PATIENCE)
+        peer.send(number, last=False, started=control.Started(session=9))
+        moments['ready'].set()
+        while request := peer.request():
+            if request.HasField('status'):
+                peer.send(request.id, sessions=ended(id=request.status.session, continued_by=goes_on.get(request.status.session)))
+                continue
+            stops.append(request.stop.session)
+            if stops[-1] in ended_by_itself:
+                if stops[-1] == 10:
+                    goes_on[10] = 11
+                peer.send(request.id, error=control.Error(code=control.ALREADY_ENDED, message='too late'))
+            else:
+                peer.send(request.id, sessions=ended(id=stops[-1]))
+            if stops[-1] not in goes_on:
+                peer.send(number, sessions=ended(id=stops[-1], reason=report.REASON_STOPPED))
+    with fake(talk) as path, scenario_file() as file:
+        process = subprocess.Popen([CONDPROFCTL, '--socket', path, 'start', str(file), '--wait', '--stop-on-signal'],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert moments['ready'].wait(PATIENCE)
+        process.send_signal(signal.SIGTERM)
+        moments['signalled'].set()
+        out, err = process.communicate(timeout=PATIENCE)
+    equal((process.returncode, out), (0, '9\n'), err)
+    contains(err, f'session {stops[-1]} finished')
+    return stops
+
+
+def test_a_signal_stops_the_session_at_whatever_moment_it_comes():
+    equal(stopped_by_signal(before_answer=True), [9])
+    equal(stopped_by_signal(before_answer=False), [9])
+
+
+def test_a_signal_stops_what_goes_on_after_rotations():
+    equal(stopped_by_signal(before_answer=False, continued_by={9: 10}), [10])
+    # one more rotation, just when it is to be stopped; and an end of its own
+    equal(stopped_by_signal(before_answer=True, continued_by={9: 10}, ended_by_itself=[10]), [10, 11])
+    equal(stopped_by_signal(before_answer=True, ended_by_itself=[9]), [9])
+
+
 def test_refusals_have_their_place_in_the_file():
     problem = control.Problem(place='screen-events[0].conditions[0].area', message='it lies outside')
     error = control.Error(code=control.BAD_SCENARIO, message='refused', place=problem.place, problems=[problem])
