@@ -38,6 +38,8 @@ static void run_decoding(struct job *job)
 					   &decoding->problems);
 	if (!decoding->result && (upload->kind == CONDPROF__UPLOAD__START || upload->kind == CONDPROF__UPLOAD__TRY)) {
 		decoding->scenario = scenario;
+		if (upload->kind == CONDPROF__UPLOAD__TRY && !upload->trial.picture_bytes)
+			upload_drop_data(upload); // looking may take as long as its client likes
 		return;
 	}
 	if (!decoding->result) {
@@ -126,6 +128,7 @@ static void decoded(struct job *job)
 	struct upload *upload = decoding->upload;
 
 	if (decoding->scenario && upload->kind == CONDPROF__UPLOAD__TRY) {
+		upload_uncount_dropped(upload);
 		looks_try(upload->control->looks, upload, decoding->scenario);
 		free(decoding);
 		return;

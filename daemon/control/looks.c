@@ -421,6 +421,8 @@ static void stepped(struct stream *stream)
 	struct look *look = (struct look *)stream;
 	Condprof__Reply reply = CONDPROF__REPLY__INIT;
 
+	if (look->upload)
+		upload_uncount_dropped(look->upload);
 	if (!stream->exchange) {
 		stream_end(stream);
 		return;

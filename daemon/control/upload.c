@@ -226,6 +226,14 @@ struct upload *upload_free(struct upload *upload)
 	return NULL;
 }
 
+void upload_uncount_dropped(struct upload *upload)
+{
+	if (upload->data)
+		return;
+	upload->control->upload_bytes -= upload->size;
+	upload->size = 0;
+}
+
 void upload_drop_data(struct upload *upload)
 {
 	free(upload->data);

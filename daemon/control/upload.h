@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// A scenario on its way in: Begin says its size, Chunks fill it. Its bytes are counted against the limit for all
-/// clients from Begin until upload_free(), which comes when it was decoded.
+/// clients from Begin until they are given back, when it was decoded.
 #ifndef CONDPROF_UPLOAD_H
 #define CONDPROF_UPLOAD_H
 
@@ -50,8 +50,10 @@ int upload_expect(struct upload *upload, size_t size, struct error *error);
 /// @return 1: complete, 0: more to come, negative: more than Begin said
 int upload_add(struct upload *upload, const ProtobufCBinaryData *data, struct error *error);
 struct upload *upload_free(struct upload *upload);
-/// Gives the bytes back early, on any thread that alone uses the upload; they count until upload_free().
+/// Gives the bytes back early, on any thread that alone uses the upload; they count until upload_free(), or this:
 void upload_drop_data(struct upload *upload);
+/// Of an upload that lives on: bytes that were given back count no longer. Loop's thread.
+void upload_uncount_dropped(struct upload *upload);
 
 /// All bytes are there: decodes them, then does what the upload is for. Takes it over and answers its exchange.
 /// handlers_scenario.c
