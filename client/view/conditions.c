@@ -452,7 +452,7 @@ int view_conditions(struct render *render, const struct report *report, const st
 		render_row(render, cells);
 	}
 	render_table_close(render);
-	if (!render_for_people(render))
+	if (!render_for_people(render) || n == 0)
 		return 0;
 	explain(render, report, indices, n);
 	never_checked(render, report, indices, n);

@@ -144,8 +144,10 @@ int view_events(struct render *render, const struct report *report, const struct
 	render_table_close(render);
 	if (!render_for_people(render) || n == 0)
 		return 0;
-	render_say(render,
-		   "Conditions and Share: the checks of all its conditions, fulfilled or not. Detecting (since the "
-		   "event before was done), checking and acting: of its occurrences alone.");
+	render_say(
+		render,
+		"Conditions and Share: the checks of all its conditions, fulfilled or not. Detecting (since the "
+		"event before was done), checking and acting: of its occurrences alone. Acting share: of the acting of "
+		"all events.");
 	return say_never_fulfilled(render, report, indices, n);
 }
