@@ -64,8 +64,11 @@ static void give_up(struct bus_connection *connection, int64_t now, int r, const
 	else if (r == -ENOMEDIUM)
 		snprintf(connection->why, sizeof(connection->why),
 			 "there is no %s bus: condprofd's environment names none (DBUS_SESSION_BUS_ADDRESS, "
-			 "XDG_RUNTIME_DIR)",
+			 "XDG_RUNTIME_DIR); condprofd(8) says under D-BUS how it gets one",
 			 name);
+	else if (!was_ready && (r == -ENOENT || r == -ECONNREFUSED))
+		snprintf(connection->why, sizeof(connection->why),
+			 "cannot reach the %s bus: %s; is its daemon running?", name, strerror(-r));
 	else if (r == -ETIMEDOUT)
 		snprintf(connection->why, sizeof(connection->why),
 			 "the %s bus does not answer: is its daemon still well?", name);

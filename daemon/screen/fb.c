@@ -274,6 +274,11 @@ static int open_failed(const struct fb_screen *fb, int r, struct error *error)
 {
 	if (r == -ENODEV)
 		return fail(error, fb, ENODEV, "is no framebuffer device");
+	if (r == -ENOENT)
+		return fail(error, fb, ENOENT,
+			    "there is none: ls /dev/fb* shows which there are; without any the kernel has no "
+			    "framebuffer for "
+			    "this display");
 	if (r == -EACCES || r == -EPERM)
 		return fail(error, fb, -r,
 			    "the daemon's user may not read it: it should be in the device's group, video");
