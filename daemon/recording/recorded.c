@@ -191,8 +191,9 @@ static bool pass_makes_sense(const struct recorded *recorded, const Condprof__Re
 		    (i && pass->frames[i] && pass->frames[i] < pass->frames[i - 1]))
 			return false;
 	}
-	for (size_t i = 0; i < pass->n_broadcasts; i++) {
-		if (pass->broadcasts[i] >= recorded->header->n_broadcasts)
+	for (size_t i = 0; i < pass->n_broadcasts; i++) { // each once, as a tape tells them: not millions of one
+		if (pass->broadcasts[i] >= recorded->header->n_broadcasts ||
+		    (i && pass->broadcasts[i] <= pass->broadcasts[i - 1]))
 			return false;
 	}
 	return pass->number >= 0;

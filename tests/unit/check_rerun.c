@@ -495,6 +495,33 @@ START_TEST(test_a_pass_of_many_large_frames)
 }
 END_TEST
 
+START_TEST(test_a_broadcast_again_and_again)
+{
+	Condprof__RecordingMessage message = CONDPROF__RECORDING_MESSAGE__INIT;
+	Condprof__RecordingHeader header = CONDPROF__RECORDING_HEADER__INIT;
+	Condprof__RecordedBroadcast go = CONDPROF__RECORDED_BROADCAST__INIT, *broadcasts[] = {&go};
+	Condprof__RecordedPass pass = CONDPROF__RECORDED_PASS__INIT;
+	FILE *out = begin_recording();
+
+	rewind(out);
+	header.has_version = true;
+	header.version = 1;
+	go.broadcast = (char *)"go";
+	header.n_broadcasts = 1;
+	header.broadcasts = broadcasts;
+	message.kind_case = CONDPROF__RECORDING_MESSAGE__KIND_HEADER;
+	message.header = &header;
+	append(out, &message);
+	message.kind_case = CONDPROF__RECORDING_MESSAGE__KIND_PASS;
+	message.pass = &pass;
+	pass.broadcasts = (uint32_t[]){0, 0};
+	for (pass.n_broadcasts = 0; pass.n_broadcasts <= 2; pass.n_broadcasts++)
+		append(out, &message);
+	ck_assert_int_eq(fclose(out), 0);
+	ck_assert_int_eq(play_until_refused("it is damaged"), 2);
+}
+END_TEST
+
 START_TEST(test_frames_that_go_back)
 {
 	FILE *out = begin_recording();
@@ -519,6 +546,7 @@ int main(void)
 	tcase_add_loop_test(tcase, test_a_played_run_decides_the_same, 0, 100);
 	tcase_add_loop_test(tcase, test_another_scenario_over_the_same_recording, 0, 20);
 	tcase_add_test(tcase, test_a_pass_of_many_large_frames);
+	tcase_add_test(tcase, test_a_broadcast_again_and_again);
 	tcase_add_test(tcase, test_frames_that_go_back);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
