@@ -243,7 +243,7 @@ static int start_session(struct session_entry *entry, uint64_t random_seed, stru
 		.dry_run = entry->record.dry_run,
 		.random_seed = random_seed,
 		.record = options->record,
-		.record_max_bytes = (int64_t)entry->configuration->record_max_bytes,
+		.record_max_bytes = (int64_t)MIN(entry->configuration->record_max_bytes, (uint64_t)INT64_MAX),
 		.max_passes = options->max_passes,
 		.max_duration_ns = options->max_duration_ns,
 		.period_ns = options->has_period ? options->period_ns : scenario->period_ns,
