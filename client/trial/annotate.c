@@ -5,6 +5,7 @@
 
 #include "client/trial/annotate.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -213,17 +214,41 @@ static void label(struct picture *picture, struct labels *labels, const Condprof
 	annotate_text(picture, place.left + 2 * scale, place.top + 2 * scale, scale, COLOUR_LABEL, text);
 }
 
+/// The letter without its accents, of U+00C0 to U+017F.
+static char plain_letter(unsigned character)
+{
+	static const char plain[] = "AAAAAAACEEEEIIIIDNOOOOOXOUUUUYTSAAAAAAACEEEEIIIIDNOOOOO/OUUUUYTY"
+				    "AAAAAACCCCCCCCDDDDEEEEEEEEEEGGGGGGGGHHHHIIIIIIIIIIIIJJKKKLLLLLLL"
+				    "LLLNNNNNNNNNOOOOOOOORRRRRRSSSSSSSSTTTTTTUUUUUUUUUUUUWWYYYZZZZZZS";
+
+	static_assert(sizeof(plain) == 0x180 - 0xc0 + 1, "a letter each");
+	return character >= 0xc0 && character < 0x180 ? plain[character - 0xc0] : '?';
+}
+
 /// One letter a character, so that a name keeps its length.
 static void shown_name(const char *name, char out[NAME_SHOWN + 3])
 {
 	size_t n = 0;
 
-	for (; *name && n < NAME_SHOWN; name++)
-		if (((unsigned char)*name & 0xc0) != 0x80) // not the rest of a UTF-8 character
-			out[n++] = (unsigned char)*name < 0x80 ? *name : '?';
+	for (; *name && n < NAME_SHOWN; name++) {
+		unsigned byte = (unsigned char)*name, next = (unsigned char)name[1];
+
+		if ((byte & 0xc0) == 0x80)
+			continue; // the rest of a UTF-8 character
+		if (byte < 0x80)
+			out[n++] = *name;
+		else // two bytes are enough for those that are known
+			out[n++] = (byte & 0xe0) == 0xc0 ? plain_letter((byte & 0x1f) << 6 | (next & 0x3f)) : '?';
+	}
 	out[n] = '\0';
 	if (*name)
 		strcpy(out + n, "..");
+}
+
+/// A number has no place of its own.
+static bool was_found(const Condprof__TriedCondition *condition)
+{
+	return condition->match || (condition->has_number && condition->fulfilled);
 }
 
 static void draw_label(struct picture *picture, struct labels *labels, size_t number, int scale,
@@ -232,16 +257,18 @@ static void draw_label(struct picture *picture, struct labels *labels, size_t nu
 	const Condprof__Candidate *candidate = tried_candidate(condition);
 	const Condprof__Area *place = candidate ? candidate->place : condition->area;
 	char name[NAME_SHOWN + 3], text[96];
-	uint32_t rgb = condition->match ? COLOUR_FOUND : COLOUR_BEST;
+	bool found = was_found(condition);
+	uint32_t rgb = found ? COLOUR_FOUND : COLOUR_BEST;
 
 	if (!place || condition->not_tried || !drawable(place))
 		return;
 	shown_name(condition->name ? condition->name : "", name);
 	if (candidate && candidate->has_score)
-		snprintf(text, sizeof(text), "%zu %s %s%.3f", number, name, condition->match ? "" : "best ",
-			 candidate->score);
+		snprintf(text, sizeof(text), "%zu %s %s%.3f", number, name, found ? "" : "best ", candidate->score);
+	else if (condition->has_number)
+		snprintf(text, sizeof(text), "%zu %s: %.9g", number, name, condition->number);
 	else
-		snprintf(text, sizeof(text), "%zu %s%s", number, name, condition->match ? "" : " -");
+		snprintf(text, sizeof(text), "%zu %s%s", number, name, found ? "" : " -");
 	label(picture, labels, place, scale, rgb, text);
 }
 
@@ -269,6 +296,6 @@ void annotate(struct picture *picture, const struct tried *tried)
 	// above all lines; labels of what was found get the best places
 	for (int found = 1; found >= 0; found--)
 		for (size_t i = 0; i < tried->n; i++)
-			if ((tried->conditions[i]->match != NULL) == found)
+			if (was_found(tried->conditions[i]) == found)
 				draw_label(picture, &labels, i + 1, scale, tried->conditions[i]);
 }

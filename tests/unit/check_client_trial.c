@@ -311,6 +311,77 @@ START_TEST(test_areas_from_anywhere_are_drawn)
 }
 END_TEST
 
+static struct picture *drawn_number(char *name, double number, bool fulfilled)
+{
+	Condprof__Area area = AREA(true, 10, true, 30, true, 80, true, 9);
+	Condprof__TriedCondition condition = CONDPROF__TRIED_CONDITION__INIT;
+	const Condprof__TriedCondition *list[] = {&condition};
+	struct tried tried = {.n = 1, .conditions = list, .width = 200, .height = 60};
+	struct picture *picture;
+
+	condition.area = &area;
+	condition.name = name;
+	condition.has_number = condition.has_fulfilled = condition.has_found = condition.found = true;
+	condition.number = number;
+	condition.fulfilled = fulfilled;
+	ck_assert_int_eq(picture_new(200, 60, &picture), 0);
+	annotate(picture, &tried);
+	return picture;
+}
+
+static size_t pixels_of(const struct picture *picture, unsigned red, unsigned green, unsigned blue)
+{
+	struct picture_view view = picture_view(picture);
+	size_t count = 0;
+
+	for (int y = 0; y < view.height; y++)
+		for (int x = 0; x < view.width; x++) {
+			const uint8_t *pixel = view.pixels + y * view.stride + 4 * (ptrdiff_t)x;
+
+			count += pixel[2] == red && pixel[1] == green && pixel[0] == blue;
+		}
+	return count;
+}
+
+static bool same_pixels(const struct picture *a, const struct picture *b)
+{
+	struct picture_view one = picture_view(a), other = picture_view(b);
+
+	for (int y = 0; y < one.height; y++)
+		if (memcmp(one.pixels + y * one.stride, other.pixels + y * other.stride, 4 * (size_t)one.width) != 0)
+			return false;
+	return true;
+}
+
+/// It has no match, but is found all the same, and the label says what was read.
+START_TEST(test_numbers_are_drawn)
+{
+	struct picture *found = drawn_number((char[]){"level"}, 7, true);
+	struct picture *other = drawn_number((char[]){"level"}, 8, true);
+	struct picture *not_found = drawn_number((char[]){"level"}, 7, false);
+
+	ck_assert_uint_gt(pixels_of(found, 0x1f, 0xa8, 0x4a), 100);
+	ck_assert_uint_eq(pixels_of(found, 0xe8, 0x59, 0x0c), 0);
+	ck_assert_uint_gt(pixels_of(not_found, 0xe8, 0x59, 0x0c), 100);
+	ck_assert_uint_eq(pixels_of(not_found, 0x1f, 0xa8, 0x4a), 0);
+	ck_assert(!same_pixels(found, other));
+	picture_free(found);
+	picture_free(other);
+	picture_free(not_found);
+}
+END_TEST
+
+START_TEST(test_accents_are_left_out)
+{
+	struct picture *accents = drawn_number((char[]){"Über Łódź €"}, 1, true);
+	struct picture *plain = drawn_number((char[]){"UBER LODZ ?"}, 1, true);
+
+	ck_assert(same_pixels(accents, plain));
+	picture_free(accents);
+	picture_free(plain);
+}
+END_TEST
+
 // --- what a daemon may send ------------------------------------------------------------------------------------------
 
 /// Replies by hand: conditions whose parts live as long.
@@ -606,6 +677,8 @@ int main(void)
 	tcase_add_test(drawn, test_letters);
 	tcase_add_test(drawn, test_letters_are_clipped);
 	tcase_add_test(drawn, test_areas_from_anywhere_are_drawn);
+	tcase_add_test(drawn, test_numbers_are_drawn);
+	tcase_add_test(drawn, test_accents_are_left_out);
 	tcase_add_test(sent, test_series_from_pieces);
 	tcase_add_test(sent, test_replies_that_make_no_sense);
 	tcase_add_test(looks, test_percent_is_rounded_up);
