@@ -64,7 +64,7 @@ static void add_operand(struct text *text, const Condprof__Operand *operand)
 static void add_area(struct text *text, const Condprof__Area *area)
 {
 	if (area)
-		add(text, "%d x %d at %d,%d", area->width, area->height, area->x, area->y);
+		add(text, "%dx%d at %d,%d", area->width, area->height, area->x, area->y);
 }
 
 static void add_comparison(struct text *text, Condprof__Comparison comparison, const Condprof__Operand *operand)
@@ -95,7 +95,7 @@ static void describe_image(struct text *text, const Condprof__ImageCondition *im
 	add(text, "the image ");
 	add_name(text, image->file);
 	if (image->has_png && png_peek_size(image->png.data, image->png.len, &width, &height, NULL) == 0)
-		add(text, " (%d x %d)", width, height);
+		add(text, " (%dx%d)", width, height);
 	add(text, image->present ? " is seen " : " is not seen ");
 	if (image->search == CONDPROF__SEARCH__SEARCH_SCREEN) {
 		add(text, "anywhere on the screen");

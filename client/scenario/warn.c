@@ -261,7 +261,7 @@ static void check_place(const struct visit *visit, const struct node *node, cons
 
 	if (survey->width > 0 && area &&
 	    (area->x + area->width > survey->width || area->y + area->height > survey->height))
-		node_warning(survey->file, node, "not inside the frame, %d x %d (%s): this is never fulfilled",
+		node_warning(survey->file, node, "not inside the frame, %dx%d (%s): this is never fulfilled",
 			     survey->width, survey->height, survey->frame);
 }
 
@@ -271,7 +271,7 @@ static void check_point(const struct visit *visit, const struct node *node, cons
 
 	if (survey->width > 0 &&
 	    (point->x < 0 || point->y < 0 || point->x >= survey->width || point->y >= survey->height))
-		node_warning(survey->file, node, "%d,%d is outside the frame, %d x %d (%s)", point->x, point->y,
+		node_warning(survey->file, node, "%d,%d is outside the frame, %dx%d (%s)", point->x, point->y,
 			     survey->width, survey->height, survey->frame);
 }
 
@@ -286,14 +286,14 @@ static void check_image(const struct visit *visit, const struct node *mapping, c
 		return;
 	if (image->area && (image->area->width < width || image->area->height < height))
 		node_warning(survey->file, value_of(mapping, "search"),
-			     "the image is %d x %d: it does not fit into this area, so it is never looked for", width,
+			     "the image is %dx%d: it does not fit into this area, so it is never looked for", width,
 			     height);
 	if (image->search == CONDPROF__SEARCH__SEARCH_EXACT && image->at)
 		check_place(visit, value_of(mapping, "at"),
 			    &(Condprof__Area){.x = image->at->x, .y = image->at->y, .width = width, .height = height});
 	if (survey->width > 0 && (width > survey->width || height > survey->height))
 		node_warning(survey->file, value_of(mapping, "image"),
-			     "the image is %d x %d, the frame %d x %d (%s): it is never found", width, height,
+			     "the image is %dx%d, the frame %dx%d (%s): it is never found", width, height,
 			     survey->width, survey->height, survey->frame);
 }
 

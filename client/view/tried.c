@@ -226,8 +226,7 @@ static void view_head(struct render *render, const char *scenario, const char *f
 	char size[FORMAT_SIZE];
 	CLEANUP_FREE char *source = NULL;
 
-	snprintf(size, sizeof(size), render_style(render)->ascii ? "%dx%d px" : "%d×%d px", tried->width,
-		 tried->height);
+	snprintf(size, sizeof(size), "%dx%d px", tried->width, tried->height);
 	if (!file && tried->screen && tried->name && asprintf(&source, "%s of %s", tried->name, tried->screen) < 0)
 		source = NULL;
 	render_value(render, &scenario_field, cell_text(scenario));

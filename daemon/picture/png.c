@@ -54,7 +54,7 @@ static int check_header(const void *data, size_t size, struct header *ret, struc
 	if (ret->width > PICTURE_MAX_SIDE || ret->height > PICTURE_MAX_SIDE ||
 	    (uint64_t)ret->width * ret->height > PICTURE_MAX_PIXELS)
 		return error_set(error, CONDPROF__CODE__TOO_LARGE, EMSGSIZE,
-				 "this picture is too large: %u x %u px; a side may have %d px, all of it %d million",
+				 "this picture is too large: %ux%u px; a side may have %d px, all of it %d million",
 				 ret->width, ret->height, PICTURE_MAX_SIDE, PICTURE_MAX_PIXELS / 1000000);
 	return 0;
 }
@@ -197,7 +197,7 @@ int png_decode(const void *data, size_t size, struct picture **ret, struct error
 	if (r == -EBADMSG)
 		return damaged(error, run.why);
 	if (r < 0)
-		return error_set(error, CONDPROF__CODE__INTERNAL, -r, "there is no memory for a picture of %u x %u px",
+		return error_set(error, CONDPROF__CODE__INTERNAL, -r, "there is no memory for a picture of %ux%u px",
 				 header.width, header.height);
 	return 0;
 }
@@ -308,7 +308,7 @@ int png_encode(struct picture_view view, uint8_t **ret_data, size_t *ret_size, s
 	struct run run = {.view = view};
 
 	if (view.width < 1 || view.height < 1 || view.width > PICTURE_MAX_SIDE || view.height > PICTURE_MAX_SIDE)
-		return error_set(error, CONDPROF__CODE__INTERNAL, EINVAL, "a picture of %d x %d px cannot be a PNG",
+		return error_set(error, CONDPROF__CODE__INTERNAL, EINVAL, "a picture of %dx%d px cannot be a PNG",
 				 view.width, view.height);
 	run.png =
 		png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &run, on_error, on_warning, &run, on_malloc, on_free);

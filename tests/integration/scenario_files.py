@@ -37,7 +37,7 @@ def timeline(daemon, session='latest'):
 def test_check_says_what_it_understood():
     done = ctl('check', DATA / 'all-keys.yaml').ok()
     contains(done.out, 'all keys: 1 screen event, 1 trigger event, 14 conditions\n',
-             '     if   popup: the image “icon.png” (24 x 20) is not seen anywhere on the screen, threshold 12.5 %\n',
+             '     if   popup: the image “icon.png” (24x20) is not seen anywhere on the screen, threshold 12.5 %\n',
              '     then click on “123”, moved by +0,-4, for 0 s\n')
     equal(done.err, '')
     equal(ctl('check', '-q', DATA / 'all-keys.yaml').ok().out, '')

@@ -220,7 +220,7 @@ def test_condprofctl_try():
         'trigger-events:\n  - event: later\n    conditions: [{timer: 1 s}]\n    actions: []\n')
     file = DETECT / 'own_screen_a.png'
     shown = _daemon.ctl('try', _home / 'own.yaml', '--frame', file).ok().out
-    contains(shown, 'own screen', 'own_screen_a.png', '320×240', 'best 1.0000', '52,40', '38.76', 'there', '212,60', 'not tried')
+    contains(shown, 'own screen', 'own_screen_a.png', '320x240', 'best 1.0000', '52,40', '38.76', 'there', '212,60', 'not tried')
     data = _daemon.ctl('--json', 'try', _home / 'own.yaml', '--frame', file).json()
     equal((data['scenario'], data['picture']['width'], len(data['conditions'])), ('own screen', 320, 3))
     gray, there, timer = data['conditions']

@@ -234,7 +234,7 @@ static const struct {
 } sizes[] = {
 	{0, 10, -EBADMSG, "no pixels"},
 	{10, 0, -EBADMSG, "no pixels"},
-	{PICTURE_MAX_SIDE + 1, 1, -EMSGSIZE, "16385 x 1 px"},
+	{PICTURE_MAX_SIDE + 1, 1, -EMSGSIZE, "16385x1 px"},
 	{1, PICTURE_MAX_SIDE + 1, -EMSGSIZE, "too large"},
 	{UINT32_MAX, UINT32_MAX, -EMSGSIZE, "too large"},
 	{PICTURE_MAX_SIDE, PICTURE_MAX_SIDE, -EMSGSIZE, "67 million"},
