@@ -32,11 +32,10 @@ static void run_abandoning(struct job *job)
 	struct session_entry *entry = CONTAINER_OF(job, struct session_entry, job);
 	int r = session_abandon(entry->session);
 
-	// The record is the loop's thread's, who may be giving it away just now; the id stands in `made` as well.
 	if (r == -EBUSY)
-		log_line(LOG_LEVEL_ERROR, entry->made.id, "hangs in a call of its input, which cannot be released");
+		log_line(LOG_LEVEL_ERROR, entry->stuck.id, "hangs in a call of its input, which cannot be released");
 	if (r != -EALREADY)
-		log_line(LOG_LEVEL_ERROR, entry->made.id,
+		log_line(LOG_LEVEL_ERROR, entry->stuck.id,
 			 "does not end: closed without its thread, whose memory is lost until that ends");
 }
 
@@ -51,6 +50,7 @@ static void abandoned(struct job *job)
 static void abandon(struct session_entry *entry)
 {
 	entry->stuck.abandoned = true;
+	entry->stuck.id = entry->record.id; // the record is this thread's, who may give it away meanwhile
 	entry->job_in_flight = true;
 	entry->job.run = run_abandoning;
 	entry->job.done = abandoned;

@@ -18,6 +18,7 @@ struct stuck_state {
 	unsigned looks;        ///< since it changed
 	unsigned ending_looks; ///< those of them after its end was asked for
 	bool asked, abandoned;
+	int64_t id; ///< of the session, when it was abandoned
 };
 
 int stuck_watch_new(struct control *control, struct stuck_watch **ret);

@@ -401,7 +401,10 @@ static void say_exactness(const struct recorded *recorded)
 	if (recorded->cut_short)
 		log_warning("replay: %.300s ends before its session did: %.160s", recorded->path, recorded->cut_short);
 	else if (!recorded->ended)
-		log_warning("replay: %.300s has no end: its daemon died; it is played up to there", recorded->path);
+		log_warning("replay: %.300s has no end: it is still being made, its disk was full, or its daemon died; "
+			    "it is "
+			    "played up to there",
+			    recorded->path);
 }
 
 int playback_open(struct folder *folder, struct screen **ret, struct error *error)

@@ -93,6 +93,21 @@ def test_a_hanging_session_is_stopped():
         daemon.hang.unlink()
 
 
+def test_a_rotated_session_hangs_by_its_new_id():
+    with StuckDaemon() as daemon:
+        client = daemon.client()
+        daemon.hang.unlink()
+        first = client.start(hanging_scenario(daemon))
+        session = client.call(rotate=control.RotateRequest(session=first)).rotated.session
+        daemon.hang.touch()
+        until((daemon.home / 'hang.reached').exists, 'the check to hang')
+        equal(state_of(client.stop(session)[0]), ('FINISHED', 'REASON_STOPPED'))
+        daemon.wait_log(f'session {session}: does not end')
+        equal(client.report(first).overview.reason, report.REASON_ROTATED)
+        equal(client.report(session).overview.reason, report.REASON_STOPPED)
+        daemon.hang.unlink()
+
+
 def test_the_daemon_stops_with_a_check_that_hangs():
     with StuckDaemon() as daemon:
         with daemon.client() as client:
