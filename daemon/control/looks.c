@@ -167,8 +167,15 @@ static int open_screen(struct look *look, const struct screen_wait *wait, struct
 	if (r < 0) {
 		r = screen_failed(look, r, "open", error);
 		sandbox_explain(look->screen_uri, NULL, error);
+		return r;
 	}
-	return r;
+	if (look->screen->ops->pass) // its pictures come with the passes of a session
+		return error_set(
+			error, CONDPROF__CODE__BAD_REQUEST, EINVAL,
+			"the screen %.200s is a recording that is played again: to look at its pictures, name it "
+			"without clock=virtual",
+			look->screen_uri);
+	return 0;
 }
 
 static int get_picture(struct look *look, struct error *error)

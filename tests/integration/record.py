@@ -83,6 +83,9 @@ def test_a_run_of_so_many_passes():
         tuned = daemon.ctl('--json', 'tune', home / 't.yaml', '1').json()
         equal(tuned['pictures'], overview['recording']['frames'])
         contains(daemon.ctl('tune', home / 't.yaml', '2').fails(4).err, 'was not recorded')
+        played = f'replay:{home}/r?clock=virtual'
+        contains(daemon.ctl('capture', home / 'c.png', '--screen', played).fails(1).err, 'without clock=virtual')
+        contains(daemon.ctl('try', home / 't.yaml', '--screen', played).fails(1).err, 'without clock=virtual')
 
 
 def test_a_run_that_hears_and_is_stopped_in_a_pause():
