@@ -253,12 +253,8 @@ static void state_line(struct render *render, const Condprof__Session *session)
 
 	if (!session->has_state)
 		return;
-	bool ended = session->state >= CONDPROF__SESSION_STATE__FINISHED && session->has_result;
-	const char *result = !ended                                                        ? ""
-			     : session->result == CONDPROF__SESSION_RESULT__SESSION_FAILED ? ", failed"
-											   : ", ok";
-	if (asprintf(&text, "%s%s%s%s%s%s", session_state_name(session->state), result, sentence ? ": " : "",
-		     sentence ? sentence : "", said ? ": " : "", said ? said : "") < 0) {
+	if (asprintf(&text, "%s%s%s%s%s%s", session_state_name(session->state), session_result_words(session),
+		     sentence ? ": " : "", sentence ? sentence : "", said ? ": " : "", said ? said : "") < 0) {
 		text = NULL;
 		return;
 	}

@@ -79,6 +79,13 @@ bool session_failed(const Condprof__Session *session)
 	       (session->has_result && session->result == CONDPROF__SESSION_RESULT__SESSION_FAILED);
 }
 
+const char *session_result_words(const Condprof__Session *session)
+{
+	if (session->state != CONDPROF__SESSION_STATE__FINISHED || !session->has_result)
+		return "";
+	return session->result == CONDPROF__SESSION_RESULT__SESSION_FAILED ? ", failed" : ", ok";
+}
+
 static enum emphasis state_emphasis(const Condprof__Session *session)
 {
 	if (session_failed(session))
@@ -211,14 +218,11 @@ char *ended_session_sentence(const Condprof__Session *session, bool ascii)
 	char duration[FORMAT_SIZE], passes[FORMAT_SIZE];
 	const char *sentence = session->has_reason ? end_reason_sentence(session->reason) : NULL,
 		   *said = session->reason_text;
-	bool result = session->has_result;
+	const char *result = session_result_words(session);
 	char *text;
 
-	if (asprintf(&text, "session %" PRId64 " %s%s after %s and %s%s%s%s%s", session->id,
-		     session_state_name(session->state),
-		     !result                   ? ""
-		     : session_failed(session) ? ", failed,"
-					       : ", ok,",
+	if (asprintf(&text, "session %" PRId64 " %s%s%s after %s and %s%s%s%s%s", session->id,
+		     session_state_name(session->state), result, *result ? "," : "",
 		     format_duration(session->duration_ns, false, ascii, duration),
 		     format_count(session->passes, "pass", "passes", passes), sentence ? ": " : "",
 		     sentence ? sentence : "", said && *said ? ": " : "", said ? said : "") < 0)

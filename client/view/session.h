@@ -41,6 +41,8 @@ char *ended_session_sentence(const Condprof__Session *session, bool ascii);
 
 /// Names as in JSON; "unknown" for what this version does not know.
 const char *session_state_name(Condprof__SessionState state);
+/// What people read of the result: ", ok" or ", failed" behind "finished", and nothing where the state says it all.
+const char *session_result_words(const Condprof__Session *session);
 const char *end_reason_name(Condprof__EndReason reason);
 /// For people: what the code means.
 const char *end_reason_sentence(Condprof__EndReason reason);

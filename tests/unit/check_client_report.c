@@ -5,6 +5,7 @@
 #include "client/report/histogram.h"
 #include "client/report/report.h"
 #include "client/view/report.h"
+#include "client/view/session.h"
 #include "tests/support/golden.h"
 #include "tests/support/unit.h"
 
@@ -28,6 +29,45 @@ static Condprof__Histogram histogram_of(int first, int64_t *buckets, size_t n, i
 	histogram.overflow = overflow;
 	return histogram;
 }
+
+static const struct {
+	Condprof__SessionState state;
+	bool has_result;
+	Condprof__SessionResult result;
+	Condprof__EndReason reason;
+	const char *text;
+} ends[] = {
+	{CONDPROF__SESSION_STATE__FINISHED, true, CONDPROF__SESSION_RESULT__SESSION_OK,
+	 CONDPROF__END_REASON__REASON_STOPPED, "session 7 finished, ok, after 2.00 s and 1 pass: it was stopped: why"},
+	{CONDPROF__SESSION_STATE__FINISHED, true, CONDPROF__SESSION_RESULT__SESSION_FAILED,
+	 CONDPROF__END_REASON__REASON_STOPPED,
+	 "session 7 finished, failed, after 2.00 s and 1 pass: it was stopped: why"},
+	{CONDPROF__SESSION_STATE__FAILED, true, CONDPROF__SESSION_RESULT__SESSION_FAILED,
+	 CONDPROF__END_REASON__REASON_SOURCE_FAILED,
+	 "session 7 failed after 2.00 s and 1 pass: the screen failed: why"},
+	{CONDPROF__SESSION_STATE__INTERRUPTED, false, CONDPROF__SESSION_RESULT__SESSION_OK,
+	 CONDPROF__END_REASON__REASON_DAEMON_DIED,
+	 "session 7 interrupted after 2.00 s and 1 pass: the daemon died: why"},
+};
+
+START_TEST(ends_in_a_sentence)
+{
+	Condprof__Session session = CONDPROF__SESSION__INIT;
+
+	session.id = 7;
+	session.has_reason = true;
+	session.passes = 1;
+	session.duration_ns = 2000000000;
+	session.reason_text = (char[]){"why"};
+	session.state = ends[_i].state;
+	session.has_result = ends[_i].has_result;
+	session.result = ends[_i].result;
+	session.reason = ends[_i].reason;
+	char *text = ended_session_sentence(&session, false);
+	ck_assert_str_eq(text, ends[_i].text);
+	free(text);
+}
+END_TEST
 
 START_TEST(percentile_is_the_bucket_of_the_nth)
 {
@@ -436,6 +476,7 @@ int main(void)
 
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		return puts("1..0 # SKIP the locale C.UTF-8 is missing") < 0;
+	tcase_add_loop_test(test, ends_in_a_sentence, 0, ARRAY_SIZE(ends));
 	tcase_add_test(test, percentile_is_the_bucket_of_the_nth);
 	tcase_add_test(test, percentile_is_clamped);
 	tcase_add_test(test, percentile_of_zero_and_overflow);
