@@ -965,6 +965,27 @@ START_TEST(test_abandoned_and_back_before_it_is_freed)
 }
 END_TEST
 
+// Its thread wakes in the very moment in which it is abandoned: the two take input and report away from each other.
+START_TEST(test_abandoned_as_it_comes_back)
+{
+	struct session *session;
+	int r;
+
+	hanging_session(_i % 2, &session);
+	session_stop(session, CONDPROF__END_REASON__REASON_STOPPED);
+	let_go = true;
+	for (volatile int i = 0; i < _i * 2000; i++) // another moment each time
+		;
+	r = session_abandon(session);
+	ck_assert_msg(r == 0 || r == -EALREADY, "%d", r);
+	wait_event(SESSION_ENDED);
+	ck_assert_int_eq(live_of(session).reason, CONDPROF__END_REASON__REASON_STOPPED);
+	ck_assert(!place.display->pressed);
+	session_free(session);
+	let_it_end(1);
+}
+END_TEST
+
 START_TEST(test_emit)
 {
 	Condprof__Event *event = wire_event("e", true);
@@ -1194,6 +1215,7 @@ int main(void)
 	tcase_add_test(tcase, test_a_wait_is_no_hanging);
 	tcase_add_test(tcase, test_abandoned);
 	tcase_add_test(tcase, test_abandoned_and_back_before_it_is_freed);
+	tcase_add_loop_test(tcase, test_abandoned_as_it_comes_back, 0, 20);
 	tcase_add_test(tcase, test_emit);
 	tcase_add_test(tcase, test_snapshots_of_a_running_session);
 	tcase_add_test(tcase, test_screen_does_not_open);
