@@ -317,7 +317,7 @@ enum exit_code cmd_capture(struct client *client)
 		return client_fail_error(client, r, &error);
 	code = capture.cropped ? crop(&capture) : EXIT_DONE;
 	if (code == EXIT_DONE)
-		code = capture.png ? write_file(client, capture.out, capture.png, capture.png_size)
-				   : write_file(client, capture.out, capture.incoming.data, capture.incoming.size);
+		code = capture.png ? write_png_file(client, capture.out, capture.png, capture.png_size)
+				   : write_png_file(client, capture.out, capture.incoming.data, capture.incoming.size);
 	return code == EXIT_DONE ? show(&capture) : code;
 }

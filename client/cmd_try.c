@@ -135,7 +135,7 @@ static enum exit_code draw(struct try *try)
 	picture_free(picture);
 	if (r < 0)
 		return client_fail(client, EXIT_FAILED, "%s", error.message);
-	return write_file(client, try->annotate, out, out_size);
+	return write_png_file(client, try->annotate, out, out_size);
 }
 
 static enum exit_code show(struct try *try)

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 enum exit_code take_screen(const struct client *client, char **ret)
@@ -177,10 +178,26 @@ static int write_new(const char *path, const uint8_t *data, size_t size)
 	return r;
 }
 
-enum exit_code write_file(const struct client *client, const char *path, const uint8_t *data, size_t size)
+/// The name promises another kind of picture.
+static bool is_misleading(const char *path)
+{
+	static const char *const others[] = {".bmp", ".gif", ".jpeg", ".jpg", ".ppm", ".tif", ".tiff", ".webp"};
+	const char *dot = strrchr(path, '.');
+
+	for (size_t i = 0; dot && i < ARRAY_SIZE(others); i++)
+		if (strcasecmp(dot, others[i]) == 0)
+			return true;
+	return false;
+}
+
+enum exit_code write_png_file(const struct client *client, const char *path, const uint8_t *data, size_t size)
 {
 	if (strcmp(path, "-") == 0)
 		return write_standard_output(client, data, size);
 	int r = is_written_to(path) ? write_in_place(path, data, size) : write_new(path, data, size);
-	return r < 0 ? client_fail(client, EXIT_FAILED, "can't write %s: %s", path, strerror(-r)) : EXIT_DONE;
+	if (r < 0)
+		return client_fail(client, EXIT_FAILED, "can't write %s: %s", path, strerror(-r));
+	if (is_misleading(path))
+		client_note(client, "%s is a PNG file, whatever its name says", path);
+	return EXIT_DONE;
 }

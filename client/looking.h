@@ -27,8 +27,8 @@ int incoming_add(struct incoming *incoming, const Condprof__Captured *captured, 
 enum exit_code read_png_file(const struct client *client, const char *path, size_t most, uint8_t **ret,
 			     size_t *ret_size);
 
-/// Writes a file anew, under its name only when it is whole. "-": standard output, which may not be a terminal.
+/// Writes a PNG file anew, under its name only when it is whole. "-": standard output, which may not be a terminal.
 /// @return EXIT_DONE; else printed
-enum exit_code write_file(const struct client *client, const char *path, const uint8_t *data, size_t size);
+enum exit_code write_png_file(const struct client *client, const char *path, const uint8_t *data, size_t size);
 
 #endif

@@ -278,6 +278,9 @@ def test_condprofctl_says_what_is_wrong():
     contains(_daemon.ctl('capture', _home / 'c.png', '--screen', f'replay:{_home}/own', '--crop', '310,0,11,5').fails(1).err,
              '320x240')
     assert not (_home / 'c.png').exists()
+    for name, said in ('c.JPG', True), ('c.png', False), ('c', False):
+        done = _daemon.ctl('capture', _home / name, '--screen', f'replay:{_home}/own').ok()
+        equal('is a PNG file' in done.err, said)
     contains(_daemon.ctl('tune', scene, '12').fails(4).err, 'no session 12')
     contains(_daemon.ctl('tune', scene, _home / 'nothing').fails(1).err, 'nothing')
 
