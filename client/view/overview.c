@@ -221,9 +221,11 @@ static void heading(struct render *render, enum view_kind view, const struct rep
 
 	if (session->has_id)
 		snprintf(id, sizeof(id), " %" PRId64, session->id);
-	render_heading(render, "%s%s: %s%s", prefixes[view], id, name,
-		       session->has_state && session->state < CONDPROF__SESSION_STATE__FINISHED ? " (still running)"
-												: "");
+	bool runs = session->has_state && session->state < CONDPROF__SESSION_STATE__FINISHED;
+	// the timeline has clicks of a dry run too, as if they were made
+	bool dry = session->has_dry_run && session->dry_run;
+	render_heading(render, "%s%s: %s%s%s", prefixes[view], id, name, dry ? " (dry run)" : "",
+		       runs ? " (still running)" : "");
 }
 
 // --- the overview for people -----------------------------------------------------------------------------------------

@@ -92,6 +92,7 @@ def test_the_commands():
     number = int(_daemon.ctl('start', 'kiosk', '--dry-run').ok().out)
     session = _daemon.ctl('--json', 'status', number).json()['sessions'][0]
     equal((session['scenario'], session['dry_run']), ('kiosk login', True))
+    contains(_daemon.ctl('report', '--view', 'timeline').ok().out.splitlines()[0], 'kiosk login (dry run)')
     _daemon.ctl('stop', number).ok()
     equal(_daemon.ctl('start', 'kiosk', '--passes', '2', '--wait', '--json').json()['session']['passes'], 2)
     equal(_daemon.ctl('remove', 'kiosk', '--json').json()['removed']['name'], 'kiosk')
