@@ -241,6 +241,23 @@ int fake_push_init(struct fake_session *session)
 
 // --- reading ---------------------------------------------------------------------------------------------------------
 
+/// Room for `more` things of one size behind `used`, a power of two of them: one more a time is a copy a time where
+/// realloc() always moves, as under sanitizers.
+static void *grow(void *array, size_t used, size_t more, size_t size)
+{
+	size_t had = 1, room = 1;
+
+	while (had < used)
+		had *= 2;
+	while (room < used + more)
+		room *= 2;
+	if (array && room == had)
+		return array;
+	array = reallocarray(array, room, size);
+	ck_assert_ptr_nonnull(array);
+	return array;
+}
+
 static void split_messages(struct read_report *report)
 {
 	const uint8_t *at = report->parts[3], *end = report->sizes[3] ? at + report->sizes[3] : at;
@@ -252,7 +269,7 @@ static void split_messages(struct read_report *report)
 		ck_assert_uint_le(header + body, (size_t)(end - at));
 		Condprof__DebugReportMessage *message = condprof__debug_report_message__unpack(NULL, body, at + header);
 		ck_assert_ptr_nonnull(message);
-		report->messages = reallocarray(report->messages, report->n_messages + 1, sizeof(*report->messages));
+		report->messages = grow(report->messages, report->n_messages, 1, sizeof(*report->messages));
 		report->messages[report->n_messages++] = message;
 		report->n_occurrences += occurrence_number(message) != 0;
 		at += header + body;
@@ -270,7 +287,7 @@ void read_report_rest(struct report_reader *reader, size_t piece, struct read_re
 	while ((n = report_reader_next(reader, buffer, piece, &part, &error)) > 0) {
 		ck_assert_int_ge(part, last);
 		last = part;
-		ret->parts[part] = realloc(ret->parts[part], ret->sizes[part] + (size_t)n);
+		ret->parts[part] = grow(ret->parts[part], ret->sizes[part], (size_t)n, 1);
 		memcpy(ret->parts[part] + ret->sizes[part], buffer, (size_t)n);
 		ret->sizes[part] += (size_t)n;
 	}
