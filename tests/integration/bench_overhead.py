@@ -9,13 +9,14 @@ import signal
 import statistics
 import subprocess
 
-from condprof_test import BUILD, PATIENCE, SOURCE, equal, folder, run, until
+from condprof_test import BUILD, PATIENCE, SOURCE, equal, folder, run, sanitized, until
 
 PROGRAM = str(BUILD / 'condprof-bench-overhead')
 SCENARIO = str(SOURCE / 'docs/demo/overhead.yaml')
 FRAMES = str(SOURCE / 'docs/demo/frames')
 SERIES = [('limited', 'rotation'), ('limited', 'williams'), ('unlimited', 'rotation'), ('unlimited', 'williams')]
-SHORT = ['--seconds', '0.1', '--rate', '100', '--steal', '100']
+# A sanitizer makes every pass a long one.
+SHORT = ['--seconds', '0.1', '--rate', '40' if sanitized() else '100', '--steal', '100']
 
 
 def bench(home, *arguments):
