@@ -106,12 +106,14 @@ static bool begin_check(struct detect_frame *frame, const struct detect_query *q
 static void end_check(struct detect_frame *frame, const struct detect_query *query, int r, const struct kept_line *kept,
 		      struct detect_result *ret)
 {
-	if (r == -ECANCELED) {
-		ret->stopped = true;
+	if (r < 0)
 		ret->found = ret->has_score = ret->has_value = false;
-	}
-	if (query->memory)
+	ret->stopped = r == -ECANCELED;
+	ret->evaluable = r == 0 || ret->stopped;
+	if (query->memory && (r == 0 || ret->stopped))
 		memory_keep(query->memory, frame, ret);
+	else if (query->memory) // nothing is known of it: neither a text nor that there is none
+		detect_memory_forget(query->memory);
 	ret->text = r == 0 && kept->any ? kept->text : NULL;
 }
 

@@ -208,6 +208,10 @@ void detector_why_not(const struct condition *condition, int frame_width, int fr
 		snprintf(out, size, "its image of %dx%d px is larger than its search area of %dx%d px",
 			 condition->image.image->width, condition->image.image->height, area.right - area.left,
 			 area.bottom - area.top);
+	else if (area.right > area.left && area.bottom > area.top)
+		snprintf(out, size,
+			 "its area of %dx%d px could not be read: Tesseract failed, perhaps for want of memory",
+			 area.right - area.left, area.bottom - area.top);
 	else
 		snprintf(out, size, "its area [%d, %d, %d, %d] is empty", area.left, area.top, area.right - area.left,
 			 area.bottom - area.top);

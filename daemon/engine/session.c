@@ -453,6 +453,8 @@ static void *session_thread(void *argument)
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
 	if (open_session(session, &error) < 0) {
 		close_ends(session);
+		if (session->run.tape) // here, where it may wait for the disk
+			tape_finish(session->run.tape);
 		session->p.files = report_files_discard(session->p.files);
 		session->error = error;
 		notify(session, OPEN_FAILED, SESSION_OPEN_FAILED);

@@ -44,6 +44,7 @@ struct tape {
 	int fd; // the folder
 	char *path;
 	pthread_t thread;
+	atomic_int references; // the session's and the thread's: the last one frees it
 
 	struct entry *entries;
 	_Atomic uint32_t head, tail; // handed over, taken
@@ -77,6 +78,8 @@ struct tape {
 	_Atomic bool cut; // cut_short says why: nothing is recorded any more
 	char cut_short[160];
 };
+
+void tape_unref(struct tape *tape);
 
 /// The tape's thread.
 void *tape_thread(void *argument);

@@ -2,6 +2,7 @@
 // The engine's side of a tape, which never waits for the disk, and its beginning and end.
 #include "config.h"
 
+#include "daemon/log/log.h"
 #include "daemon/recording/folder.h"
 #include "daemon/recording/format.h"
 #include "daemon/recording/tape-internal.h"
@@ -12,6 +13,10 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
+
+#define FINISH_PATIENCE_S                                                                                              \
+	20 // for what is left to be compressed and written; a disk that hangs must not hold the end up
 
 // --- the engine's thread ---------------------------------------------------------------------------------------------
 
@@ -197,6 +202,7 @@ static struct tape *tape_new(const struct tape_params *params)
 	if (!tape)
 		return NULL;
 	tape->fd = tape->file = -1;
+	tape->references = 2;
 	tape->session_id = params->session_id;
 	tape->max_bytes = params->max_bytes;
 	tape->path = strdup(params->path);
@@ -283,7 +289,22 @@ void tape_finish(struct tape *tape)
 	take_back(tape);
 	tape->entries[tape->next++ % ENTRIES] = (struct entry){.kind = ENTRY_CLOSE};
 	hand_over(tape);
-	pthread_join(tape->thread, NULL);
+
+	struct timespec deadline;
+
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += FINISH_PATIENCE_S;
+	if (pthread_timedjoin_np(tape->thread, NULL, &deadline) == 0)
+		return;
+	pthread_detach(tape->thread);
+	log_line(LOG_LEVEL_WARNING, tape->session_id, "recording in %s: its disk does not answer; it is left alone",
+		 tape->path);
+}
+
+void tape_unref(struct tape *tape)
+{
+	if (atomic_fetch_sub(&tape->references, 1) == 1)
+		destroy(tape);
 }
 
 struct tape *tape_free(struct tape *tape)
@@ -291,6 +312,6 @@ struct tape *tape_free(struct tape *tape)
 	if (!tape)
 		return NULL;
 	tape_finish(tape);
-	destroy(tape);
+	tape_unref(tape);
 	return NULL;
 }

@@ -62,7 +62,7 @@ void tape_figures(struct tape *tape, struct tape_figures *ret);
 
 const char *tape_path(const struct tape *tape);
 
-/// Writes what is left, and the end: waits for the disk. Figures stay.
+/// Writes what is left, and the end: waits for the disk, for 20 s at most; then its thread goes on alone. Figures stay.
 void tape_finish(struct tape *tape);
 struct tape *tape_free(struct tape *tape);
 

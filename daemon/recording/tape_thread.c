@@ -370,6 +370,7 @@ void *tape_thread(void *argument)
 		}
 	}
 	write_end(tape);
+	tape_unref(tape);
 	return NULL;
 }
 
