@@ -15,8 +15,8 @@ PROGRAM = str(BUILD / 'condprof-bench-overhead')
 SCENARIO = str(SOURCE / 'docs/demo/overhead.yaml')
 FRAMES = str(SOURCE / 'docs/demo/frames')
 SERIES = [('limited', 'rotation'), ('limited', 'williams'), ('unlimited', 'rotation'), ('unlimited', 'williams')]
-# A sanitizer makes every pass a long one.
-SHORT = ['--seconds', '0.1', '--rate', '40' if sanitized() else '100', '--steal', '100']
+RATE = 40 if sanitized() else 100  # a sanitizer makes every pass a long one
+SHORT = ['--seconds', '0.1', '--rate', RATE, '--steal', '100']
 
 
 def bench(home, *arguments):
@@ -97,7 +97,7 @@ def check_document(text, runs):
             assert cell.startswith(f' **{wanted}**'), (wanted, cell)
             equal('(noise)' in cell, wanted.startswith('−'), cell)
         if after == 'C' and before == 'A':
-            headline = f'**A session at 100 passes a second:** {together[0][1]} processor time'
+            headline = f'**A session at {RATE} passes a second:** {together[0][1]} processor time'
             assert headline in text.replace('\n', ' ').replace('  ', ' '), headline
     assert '| phone | 92.7 | 122.9 | 125.6 | 92.2 | +35.49 % | +32.58 % | +2.20 % | −0.54 % |' in text
     for title in 'Result', 'What it means', 'Figures', 'Method', 'Machine', 'Invalid runs', 'Limits', 'All runs':
