@@ -260,12 +260,18 @@ START_TEST(repeats_are_counted)
 	}
 	log_stop();
 	const char *text = caught();
-	ck_assert_uint_eq(count_of(text, "session 1: the disk"), REPEATS_BURST);
+	// A line that comes while the log thread looks at what is held goes through: who logs never waits.
+	unsigned through = count_of(text, "session 1: the disk");
+	ck_assert_uint_ge(through, REPEATS_BURST);
 	ck_assert_uint_eq(count_of(text, "session 2: the disk"), REPEATS_BURST);
 	ck_assert_uint_eq(count_of(text, "an ordinary line"), 2 * REPEATS_BURST);
 	ck_assert_uint_eq(count_of(text, "a person's"), 2 * REPEATS_BURST);
 	ck_assert_uint_eq(count_of(text, "more of these"), 1);
-	ck_assert_ptr_nonnull(strstr(text, "<4>session 1: … 412 more of these: the disk is full, time 20\n"));
+	const char *told = strstr(text, "<4>session 1: … ");
+	unsigned held = 0;
+	ck_assert_ptr_nonnull(told);
+	ck_assert_int_eq(sscanf(told, "<4>session 1: … %u more of these: the disk is full, time ", &held), 1);
+	ck_assert_uint_eq(through + held, REPEATS_BURST + 412);
 	ck_assert_uint_eq(log_lost(), 0);
 }
 END_TEST
@@ -277,7 +283,9 @@ START_TEST(repeats_are_said_when_their_interval_is_over)
 	size_t used = 0;
 
 	ck_assert_int_eq(log_start(), 0);
-	say_again(1, REPEATS_BURST + 1);
+	say_again(1, REPEATS_BURST);
+	while (!repeats_any()) // while the log thread looks, lines go through
+		say_again(1, 1);
 	repeats_set_interval(0);
 	do {
 		ssize_t n = read(reader, text + used, sizeof(text) - 1 - used);
