@@ -177,11 +177,15 @@ static bool is_held_back(enum log_level level, enum log_module module, const str
 			 const char *format, va_list arguments)
 {
 	struct repeats_held held = {.level = level, .module = module, .session = about->session};
+	bool first;
 
 	if (level > LOG_LEVEL_NOTICE || about->every)
 		return false;
 	vsnprintf(held.sample, sizeof(held.sample), format, arguments);
-	return repeats_hold_back(repeats_key(format, about), now_ns(), &held);
+	bool back = repeats_hold_back(repeats_key(format, about), now_ns(), &held, &first);
+	if (first && atomic_load(&state.running)) // it looks at the time from now on, and says them when that has come
+		sem_post(&state.filled);
+	return back;
 }
 
 static void log_direct(enum log_level level, enum log_module module, const struct log_about *about, const char *format,
@@ -221,7 +225,7 @@ void log_write(const char *file, enum log_level level, const struct log_about *a
 	int errno_before = errno; // also for %m
 	enum log_module module = log_module_of(file);
 	va_list arguments;
-	bool any_before = repeats_any(), held_back;
+	bool held_back;
 
 	if (!log_enabled_in(file, level))
 		return;
@@ -237,8 +241,6 @@ void log_write(const char *file, enum log_level level, const struct log_about *a
 		else
 			log_direct(level, module, about, format, arguments);
 		va_end(arguments);
-	} else if (atomic_load(&state.running) && !any_before) {
-		sem_post(&state.filled); // it looks at the time from now on, and says them when that has come
 	}
 	errno = errno_before;
 }
@@ -300,7 +302,8 @@ static void wait_for_lines(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += 1;
-	while ((repeats_any() ? sem_clockwait(&state.filled, CLOCK_MONOTONIC, &until) : sem_wait(&state.filled)) < 0 && errno == EINTR)
+	while ((repeats_any() ? sem_clockwait(&state.filled, CLOCK_MONOTONIC, &until) : sem_wait(&state.filled)) < 0 &&
+	       errno == EINTR)
 		;
 }
 

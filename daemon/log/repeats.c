@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A small table under a mutex that writers only try. A key that finds no place is not held back.
+// A small table under a mutex that writers try, and not for long. A key that finds no place is not held back.
 #include "daemon/log/repeats.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #define PLACES 64U
 #define TRIES 4U
+#define LOCK_TRIES 1000U
 
 struct place {
 	uint64_t key; ///< 0: free
@@ -77,16 +79,29 @@ static bool hold(struct place *place, int64_t now_ns, const struct repeats_held 
 	return true;
 }
 
-bool repeats_hold_back(uint64_t key, int64_t now_ns, const struct repeats_held *held)
+/// Whoever holds it is done in a microsecond, unless he was preempted: he gets his turn, but nobody waits for ever.
+static bool try_lock(void)
+{
+	for (unsigned tries = 0; tries < LOCK_TRIES; tries++) {
+		if (!pthread_mutex_trylock(&lock))
+			return true;
+		sched_yield();
+	}
+	return false;
+}
+
+bool repeats_hold_back(uint64_t key, int64_t now_ns, const struct repeats_held *held, bool *ret_first)
 {
 	struct place *place;
 	bool back = false;
 
-	if (pthread_mutex_trylock(&lock))
+	*ret_first = false;
+	if (!try_lock())
 		return false;
 	place = find(key, now_ns);
 	if (place)
 		back = hold(place, now_ns, held);
+	*ret_first = back && place->held.count == 1;
 	pthread_mutex_unlock(&lock);
 	return back;
 }

@@ -24,8 +24,9 @@ struct repeats_held {
 uint64_t repeats_key(const char *format, const struct log_about *about);
 
 /// @param held what is kept when it is the first to be held back: everything but count
+/// @param ret_first it is the first of its interval: whoever says repeats is to be woken, so that it is said in time
 /// @return whether it is
-bool repeats_hold_back(uint64_t key, int64_t now_ns, const struct repeats_held *held);
+bool repeats_hold_back(uint64_t key, int64_t now_ns, const struct repeats_held *held, bool *ret_first);
 
 /// Whether something is held back.
 bool repeats_any(void);
