@@ -524,12 +524,14 @@ bool processor_limit(struct processor *processor)
 
 void processor_start(struct processor *processor)
 {
+	// first, since it measures the clock as well: what the limiter holds the session to is in its duration
+	if (processor->p.timing)
+		timing_start(processor->p.timing);
+
 	int64_t now = engine_clock_now(processor->p.clock);
 
 	processor->end_ns = processor->p.max_duration_ns ? time_add(now, processor->p.max_duration_ns) : INT64_MAX;
 	limiter_start(&processor->limiter, processor->p.period_ns, now);
-	if (processor->p.timing)
-		timing_start(processor->p.timing);
 	if (processor->rerun)
 		rerun_start(processor); // a recording that cannot be read says so again in the first pass
 	states_start(&processor->states);

@@ -111,7 +111,9 @@ def test_advise_on_the_demo():
     equal(shown['session']['id'], first)
     kinds = {(row['kind'], row['event']) for row in shown['advice']}
     assert ('never-fulfilled', 'crash dialog') in kinds, kinds
-    assert ('never-fulfilled', 'panel gone') not in kinds, kinds  # it costs next to nothing
+    events = {row['name']: row for row in _daemon.ctl('--json', 'report', first, '--view', 'events').json()['events']}
+    if events['panel gone']['share'] < .005:  # it costs next to nothing; under a sanitizer it may not
+        assert ('never-fulfilled', 'panel gone') not in kinds, kinds
     unknown = {(row['why'], row['condition']) for row in shown['unknown']}
     assert {('never-checked', 'restart button'), ('never-checked', 'dark'), ('no-match', 'error icon')} <= unknown, unknown
     assert shown['assumptions'] and all(isinstance(line, str) for line in shown['assumptions'])
