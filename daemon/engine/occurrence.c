@@ -224,14 +224,16 @@ void occurrence_event_state_change(struct occurrence *o, uint32_t event, bool en
 static void image_result(const struct condition *condition, const struct outcome *outcome, bool measured,
 			 Condprof__ImageConditionResult *result)
 {
+	const struct check_result *check = &outcome->check;
+
 	result->has_condition_id = result->has_is_fulfilled = true;
 	result->condition_id = condition->id;
-	result->is_fulfilled = outcome->fulfilled;
-	result->has_confidence_rate = outcome->has_score;
-	result->confidence_rate = MIN(MAX(outcome->score, 0.0), 1.0);
-	result->has_no_confidence = result->no_confidence = !outcome->has_score;
-	result->has_value = outcome->has_value;
-	result->value = outcome->value;
+	result->is_fulfilled = check->fulfilled;
+	result->has_confidence_rate = check->has_confidence;
+	result->confidence_rate = check->confidence;
+	result->has_no_confidence = result->no_confidence = !check->has_confidence;
+	result->has_value = check->has_value;
+	result->value = check->value;
 	result->has_duration_ms = result->has_duration_ns = measured;
 	result->duration_ns = outcome->duration_ns;
 	result->duration_ms = outcome->duration_ns / NSEC_PER_MSEC;
@@ -242,7 +244,7 @@ static void trigger_result(const struct condition *condition, const struct outco
 {
 	result->has_condition_id = result->has_is_fulfilled = true;
 	result->condition_id = condition->id;
-	result->is_fulfilled = outcome->fulfilled;
+	result->is_fulfilled = outcome->check.fulfilled;
 	result->has_duration_ns = measured;
 	result->duration_ns = outcome->duration_ns;
 }

@@ -16,16 +16,21 @@ static bool verify_screen(struct processor *processor, uint32_t condition, struc
 	if (processor->rerun && result->stopped)
 		rerun_check_stopped(processor);
 	outcome->matched = result->evaluable && !result->stopped && result->found;
-	outcome->has_score = result->evaluable && !result->stopped && result->has_score;
-	outcome->score = result->score;
+	if (result->evaluable && !result->stopped && result->has_score) {
+		outcome->check.has_confidence = true;
+		outcome->check.confidence = MIN(MAX(result->score, 0.0), 1.0); // a correlation may be below 0
+	}
+	outcome->check.reused = result->reused;
 	outcome->x = result->x;
 	outcome->y = result->y;
 	outcome->place = result->place;
-	outcome->has_value = outcome->matched && result->has_value;
-	outcome->value = result->value;
+	if (outcome->matched && result->has_value) {
+		outcome->check.has_value = true;
+		outcome->check.value = result->value;
+	}
 	if (c->kind == CONDITION_NUMBER)
-		return outcome->has_value && states_compare(outcome->value, c->ocr.comparison,
-							    states_operand(&processor->states, &c->ocr.operand));
+		return outcome->check.has_value && states_compare(outcome->check.value, c->ocr.comparison,
+								  states_operand(&processor->states, &c->ocr.operand));
 	// not evaluable: neither fulfilled nor its negation
 	return result->evaluable && !result->stopped && result->found == c->present;
 }
@@ -93,24 +98,14 @@ static void verify_measured(struct processor *processor, uint32_t condition, int
 	struct timing *timing = processor->p.timing;
 	bool on_screen = processor->p.scenario->conditions[condition].kind < CONDITION_TIMER;
 	struct detect_result result;
-	struct check_result check = {0};
 	int64_t begin, end;
 
 	outcome->matched = false;
-	outcome->has_score = false;
-	outcome->has_value = false;
+	outcome->check = (struct check_result){0};
 	if (timing) {
 		begin = timing_check_begin(timing);
-		outcome->fulfilled = verify_condition(processor, condition, reference_ns, outcome, &result);
-		check.fulfilled = outcome->fulfilled;
-		check.reused = on_screen && result.reused;
-		check.has_confidence = outcome->has_score;
-		if (outcome->has_score)
-			check.confidence = outcome->score;
-		check.has_value = outcome->has_value;
-		if (outcome->has_value)
-			check.value = outcome->value;
-		end = timing_check_end(timing, condition, begin, processor->pass, &check);
+		outcome->check.fulfilled = verify_condition(processor, condition, reference_ns, outcome, &result);
+		end = timing_check_end(timing, condition, begin, processor->pass, &outcome->check);
 		outcome->duration_ns = end - begin;
 		if (!processor->verification.reached)
 			processor->verification.begin_ns = begin;
@@ -120,7 +115,7 @@ static void verify_measured(struct processor *processor, uint32_t condition, int
 		if (outcome->matched && processor->p.scenario->conditions[condition].kind == CONDITION_IMAGE)
 			note_match(processor, condition, outcome->place);
 	} else {
-		outcome->fulfilled = verify_condition(processor, condition, reference_ns, outcome, &result);
+		outcome->check.fulfilled = verify_condition(processor, condition, reference_ns, outcome, &result);
 	}
 	if (on_screen && !result.evaluable && !result.stopped)
 		not_evaluable(processor, condition);
@@ -144,7 +139,7 @@ bool verify_event(struct processor *processor, uint32_t event)
 		atomic_store_explicit(&processor->progress.checking, condition, memory_order_relaxed);
 		verify_measured(processor, condition, reference_ns, outcome);
 		verification->reached++;
-		if (outcome->fulfilled == e->any) {
+		if (outcome->check.fulfilled == e->any) {
 			if (e->any)
 				states_timers_fulfilled(&processor->states, event, condition, reference_ns);
 			return e->any;

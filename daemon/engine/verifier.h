@@ -4,20 +4,17 @@
 #ifndef CONDPROF_VERIFIER_H
 #define CONDPROF_VERIFIER_H
 
+#include "daemon/engine/timing.h"
 #include "daemon/picture/picture.h"
 
 struct processor;
 
 /// What a check of one condition came to.
 struct outcome {
-	bool fulfilled;
+	struct check_result check;
 	bool matched; ///< a screen condition that was found: where
-	bool has_score;
-	int x, y; ///< centre, px of the frame
+	int x, y;     ///< centre, px of the frame
 	struct rect place;
-	double score;
-	bool has_value; ///< a number was read
-	double value;
 	int64_t duration_ns; ///< with timing
 };
 
