@@ -7,9 +7,6 @@
 
 #include "daemon/control/loop.h"
 
-/// The object that embeds `member`, which `pointer` points to.
-#define CONTAINER_OF(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
-
 struct mailbox;
 
 /// Belongs to the mailbox from mailbox_post() until it is delivered. deliver() may free what embeds it.

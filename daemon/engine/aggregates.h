@@ -5,9 +5,9 @@
 #ifndef CONDPROF_AGGREGATES_H
 #define CONDPROF_AGGREGATES_H
 
-#include "daemon/recording/tape.h"
 #include "daemon/engine/ending.h"
 #include "daemon/engine/timing.h"
+#include "daemon/recording/tape.h"
 
 struct progress;
 

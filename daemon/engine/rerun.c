@@ -6,7 +6,6 @@
 #include "daemon/engine/processor.h"
 
 #include <poll.h>
-#include <stddef.h>
 
 #define PASS_WAIT_NS NSEC_PER_SEC // the recording's next pass is on its way
 
@@ -14,7 +13,7 @@
 
 static struct rerun *rerun_of(struct engine_clock *clock)
 {
-	return (struct rerun *)((char *)clock - offsetof(struct rerun, clock));
+	return CONTAINER_OF(clock, struct rerun, clock);
 }
 
 // A run that asks oftener than the recorded one did stays at the last time: it is another scenario, or has other
