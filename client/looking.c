@@ -5,6 +5,7 @@
 
 #include "client/scenario/uri.h"
 #include "daemon/picture/picture.h"
+#include "proto/io.h"
 #include "proto/limits.h"
 
 #include <errno.h>
@@ -72,44 +73,24 @@ static enum exit_code read_failed(const struct client *client, const char *path,
 			   "can't read %s: %s", path, strerror(errno_value));
 }
 
-static int read_all(int fd, uint8_t *data, size_t size)
-{
-	for (size_t at = 0; at < size;) {
-		ssize_t n = read(fd, data + at, size - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -EIO; // shrank meanwhile
-		at += (size_t)n;
-	}
-	return 0;
-}
-
 enum exit_code read_png_file(const struct client *client, const char *path, size_t most, uint8_t **ret,
 			     size_t *ret_size)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	CLEANUP_FREE uint8_t *data = NULL;
 	struct error error = {0};
-	struct stat status;
+	size_t size = 0;
 	int width, height;
 
-	if (fd < 0 || fstat(fd, &status) < 0)
+	if (fd < 0)
 		return read_failed(client, path, errno);
-	if (!S_ISREG(status.st_mode))
+	int r = io_read_file(fd, most, &data, &size);
+	if (r == -EINVAL)
 		return client_fail(client, EXIT_FAILED, "%s is not a file", path);
-	if ((uint64_t)status.st_size > most)
+	if (r == -EFBIG)
 		return client_fail(client, EXIT_FAILED,
 				   "%s is too large: picture and scenario may have %u MiB together", path,
 				   SCENARIO_MAX_BYTES / (1024U * 1024U));
-	size_t size = (size_t)status.st_size;
-	data = malloc(size + 1);
-	if (!data)
-		return read_failed(client, path, ENOMEM);
-	int r = read_all(fd, data, size);
 	if (r < 0)
 		return read_failed(client, path, -r);
 	if (png_peek_size(data, size, &width, &height, &error) < 0)
@@ -119,27 +100,13 @@ enum exit_code read_png_file(const struct client *client, const char *path, size
 	return EXIT_DONE;
 }
 
-static int write_all(int fd, const uint8_t *data, size_t size)
-{
-	for (size_t at = 0; at < size;) {
-		ssize_t n = write(fd, data + at, size - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		at += (size_t)n;
-	}
-	return 0;
-}
-
 static enum exit_code write_standard_output(const struct client *client, const uint8_t *data, size_t size)
 {
 	if (isatty(STDOUT_FILENO))
 		return client_fail(client, EXIT_USAGE,
 				   "standard output is a terminal, where a PNG file is of no use: name a file");
 	fflush(stdout);
-	int r = write_all(STDOUT_FILENO, data, size);
+	int r = io_write(STDOUT_FILENO, data, size);
 	return r < 0 ? client_fail(client, EXIT_FAILED, "can't write to standard output: %s", strerror(-r)) : EXIT_DONE;
 }
 
@@ -155,7 +122,7 @@ static int write_in_place(const char *path, const uint8_t *data, size_t size)
 {
 	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
 
-	return fd < 0 ? -errno : write_all(fd, data, size);
+	return fd < 0 ? -errno : io_write(fd, data, size);
 }
 
 static int write_new(const char *path, const uint8_t *data, size_t size)
@@ -170,7 +137,7 @@ static int write_new(const char *path, const uint8_t *data, size_t size)
 	CLEANUP_CLOSE int fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = fchmod(fd, 0666 & ~mask) < 0 ? -errno : write_all(fd, data, size);
+	r = fchmod(fd, 0666 & ~mask) < 0 ? -errno : io_write(fd, data, size);
 	if (r == 0 && rename(temporary, path) < 0)
 		r = -errno;
 	if (r < 0)

@@ -6,6 +6,7 @@
 
 #include "client/scenario/file.h"
 #include "daemon/picture/picture.h"
+#include "proto/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,17 +35,11 @@ static int read_file(struct arena *arena, int fd, size_t size, uint8_t **ret)
 
 	if (!data)
 		return -ENOMEM;
-	for (size_t at = 0; at < size;) {
-		ssize_t n = read(fd, data + at, size - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -EIO; // shrank meanwhile
-		at += (size_t)n;
-	}
+	ssize_t n = io_read(fd, data, size);
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n < size)
+		return -EIO; // shrank meanwhile
 	*ret = data;
 	return 0;
 }

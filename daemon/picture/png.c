@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "daemon/picture/picture.h"
+#include "proto/io.h"
 #include "proto/limits.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <png.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define CHUNK_MEMORY_MAX (1024U * 1024U) ///< what a compressed text or profile may take
 #define DEFLATE_RATIO_MAX 1032U          ///< deflate can't do better: a shorter file can't hold its picture
@@ -208,38 +208,16 @@ static int file_failed(struct error *error, const char *path, int errno_value)
 			 strerrordesc_np(errno_value));
 }
 
-/// Reads all of a file into memory of the caller's. It may shrink or grow meanwhile.
 static int read_whole(int fd, const char *path, uint8_t **ret, size_t *ret_size, struct error *error)
 {
-	struct stat status;
-	size_t at = 0;
+	int r = io_read_file(fd, PNG_MAX_BYTES, ret, ret_size);
 
-	if (fstat(fd, &status) < 0)
-		return file_failed(error, path, errno);
-	if (!S_ISREG(status.st_mode))
+	if (r == -EINVAL)
 		return error_set(error, CONDPROF__CODE__IO, EINVAL, "%s is not a regular file", error_quote(path).text);
-	if (status.st_size > (off_t)PNG_MAX_BYTES)
+	if (r == -EFBIG)
 		return error_set(error, CONDPROF__CODE__TOO_LARGE, EMSGSIZE, "%s is too large: a PNG may have %u MiB",
 				 error_quote(path).text, PNG_MAX_BYTES >> 20);
-	size_t size = (size_t)status.st_size;
-	CLEANUP_FREE uint8_t *data = malloc(size + 1);
-
-	if (!data)
-		return file_failed(error, path, ENOMEM);
-	while (at < size) {
-		ssize_t n = read(fd, data + at, size - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return file_failed(error, path, errno);
-		if (n == 0)
-			break;
-		at += (size_t)n;
-	}
-	*ret = TAKE_POINTER(data);
-	*ret_size = at;
-	return 0;
+	return r < 0 ? file_failed(error, path, -r) : 0;
 }
 
 int png_read(int dir_fd, const char *path, struct picture **ret, struct error *error)

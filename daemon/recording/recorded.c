@@ -5,6 +5,7 @@
 
 #include "daemon/recording/format.h"
 #include "proto/frame.h"
+#include "proto/io.h"
 #include "proto/limits.h"
 
 #include <errno.h>
@@ -409,36 +410,6 @@ int recorded_next_pass(struct recorded *recorded, Condprof__RecordingMessage **r
 
 // --- frames ----------------------------------------------------------------------------------------------------------
 
-static int read_all(int fd, uint8_t **ret, size_t *ret_size)
-{
-	struct stat info;
-	size_t done = 0;
-
-	if (fstat(fd, &info) < 0)
-		return -errno;
-	if (!S_ISREG(info.st_mode))
-		return -EINVAL;
-	if (info.st_size > FRAME_MAX_FILE_BYTES)
-		return -EFBIG;
-	CLEANUP_FREE uint8_t *bytes = malloc((size_t)info.st_size + 1);
-	if (!bytes)
-		return -ENOMEM;
-	while (done < (size_t)info.st_size) {
-		ssize_t n = read(fd, bytes + done, (size_t)info.st_size - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	*ret = TAKE_POINTER(bytes);
-	*ret_size = done;
-	return 0;
-}
-
 static int read_picture(const struct recorded *recorded, uint32_t number, struct picture **ret, struct error *error)
 {
 	char name[RECORDING_NAME_SIZE];
@@ -448,7 +419,7 @@ static int read_picture(const struct recorded *recorded, uint32_t number, struct
 
 	recording_frame_name(number, name);
 	CLEANUP_CLOSE int fd = openat(recorded->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	int r = fd < 0 ? -errno : read_all(fd, &bytes, &size);
+	int r = fd < 0 ? -errno : io_read_file(fd, FRAME_MAX_FILE_BYTES, &bytes, &size);
 	if (r < 0)
 		return fail_frame(recorded, error, -r, number, strerror(-r));
 	r = png_decode(bytes, size, ret, &why);

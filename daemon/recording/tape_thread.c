@@ -8,6 +8,7 @@
 #include "daemon/recording/format.h"
 #include "daemon/recording/tape-internal.h"
 #include "proto/frame.h"
+#include "proto/io.h"
 #include "proto/recording.pb-c.h"
 
 #include <errno.h>
@@ -25,21 +26,6 @@ static void cut_short(struct tape *tape, const char *why)
 	snprintf(tape->cut_short, sizeof(tape->cut_short), "%s", why);
 	atomic_store(&tape->cut, true); // release: whoever sees it may read why
 	log_line(LOG_LEVEL_WARNING, tape->session_id, "recording in %s ends here: %s", tape->path, why);
-}
-
-static int write_all(int fd, const uint8_t *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
 }
 
 static void failed(struct tape *tape, int r)
@@ -70,7 +56,7 @@ static void append(struct tape *tape, const Condprof__RecordingMessage *message)
 
 	if (r == 0) {
 		frame_pack(&message->base, bytes);
-		r = write_all(tape->file, bytes, size);
+		r = io_write(tape->file, bytes, size);
 	}
 	if (r == 0) {
 		atomic_fetch_add(&tape->bytes, (int64_t)size);
@@ -137,7 +123,7 @@ static int write_picture(struct tape *tape, uint32_t number, struct picture_view
 	CLEANUP_CLOSE int fd = openat(tape->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, png, size);
+	r = io_write(fd, png, size);
 	if (r < 0)
 		unlinkat(tape->fd, name, 0);
 	else

@@ -5,6 +5,7 @@
 
 #include "daemon/recording/folder.h"
 #include "daemon/recording/format.h"
+#include "proto/io.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -136,7 +137,7 @@ static int reserve_buffer(struct folder *folder, size_t size)
 static int read_file(struct folder *folder, const char *name, size_t limit, size_t *ret_size, struct error *error)
 {
 	CLEANUP_CLOSE int fd = open_file(folder, name, error);
-	size_t size = 0, done = 0;
+	size_t size = 0;
 	int r = fd < 0 ? fd : file_size(folder, name, fd, &size, error);
 
 	if (r < 0)
@@ -144,18 +145,10 @@ static int read_file(struct folder *folder, const char *name, size_t limit, size
 	size = MIN(size, limit);
 	if (reserve_buffer(folder, size) < 0)
 		return fail_file(error, ENOMEM, folder, name, "out of memory");
-	while (done < size) {
-		ssize_t n = read(fd, folder->buffer + done, size - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail_file(error, errno, folder, name, strerror(errno));
-		if (n == 0)
-			break; // it was cut meanwhile: the decoder says so
-		done += (size_t)n;
-	}
-	*ret_size = done;
+	ssize_t n = io_read(fd, folder->buffer, size);
+	if (n < 0)
+		return fail_file(error, (int)-n, folder, name, strerror((int)-n));
+	*ret_size = (size_t)n; // when it was cut meanwhile, the decoder says so
 	return 0;
 }
 

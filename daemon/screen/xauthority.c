@@ -3,13 +3,14 @@
 
 #include "daemon/screen/xauthority.h"
 
+#include "proto/io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define FILE_MAX_BYTES (1024 * 1024)
 #define COOKIE_KIND "MIT-MAGIC-COOKIE-1"
@@ -110,29 +111,11 @@ static void want(struct wanted *wanted, const struct sockaddr *peer, int display
 static int read_whole(const char *path, uint8_t **ret, size_t *ret_size)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct stat status;
-	size_t done = 0;
 
-	if (fd < 0 || fstat(fd, &status) < 0)
+	if (fd < 0)
 		return -errno;
-	if (!S_ISREG(status.st_mode) || status.st_size > FILE_MAX_BYTES)
-		return -EBADMSG;
-	size_t size = (size_t)status.st_size;
-	CLEANUP_FREE uint8_t *data = malloc(size + 1);
-	if (!data)
-		return -ENOMEM;
-	while (done < size) {
-		ssize_t n = read(fd, data + done, size - done);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n == 0)
-			break;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	*ret_size = done;
-	*ret = TAKE_POINTER(data);
-	return 0;
+	int r = io_read_file(fd, FILE_MAX_BYTES, ret, ret_size);
+	return r == -EINVAL || r == -EFBIG ? -EBADMSG : r;
 }
 
 static int find(struct bytes rest, const struct wanted *wanted, struct x_cookie *ret)
