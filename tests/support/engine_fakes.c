@@ -254,6 +254,64 @@ struct action *maker_stop(struct maker *maker, const char *text, Condprof__Sessi
 	return action;
 }
 
+static void random_conditions(struct maker *maker, bool trigger)
+{
+	for (long n = 1 + random() % 4; n > 0; n--) {
+		if (!trigger)
+			maker_image(maker, "i", random() % 2);
+		else if (random() % 2)
+			maker_timer(maker, "t", random() % 50 * NSEC_PER_MSEC, random() % 2);
+		else if (random() % 2)
+			maker_compare(maker, "c", "n", (Condprof__Comparison)(random() % 6), (double)(random() % 5));
+		else
+			maker_condition(maker, "b", CONDITION_BROADCAST)->broadcast = maker_broadcast(maker, "go");
+	}
+}
+
+static void random_actions(struct maker *maker, uint32_t n_events)
+{
+	for (long n = random() % 4; n > 0; n--) {
+		switch (random() % 4) {
+		case 0:
+			maker_pause(maker, random() % 10 * NSEC_PER_MSEC);
+			break;
+		case 1:
+			maker_count(maker, "n", (Condprof__CounterOperation)(random() % 3), (double)(random() % 3));
+			break;
+		case 2:
+			maker_change(maker, (Condprof__StateChange)(random() % 3), (uint32_t)random() % n_events);
+			break;
+		default:
+			maker_click(maker, (int)(random() % 100), 5, random() % 3 * NSEC_PER_MSEC);
+			break;
+		}
+	}
+}
+
+struct maker *maker_random(void)
+{
+	struct maker *maker = maker_new();
+	uint32_t screens = (uint32_t)random() % 5, triggers = 1 + (uint32_t)random() % 4;
+
+	for (uint32_t i = 0; i < screens + triggers; i++) {
+		struct event *event = maker_event(maker, "e", i >= screens, random() % 2);
+
+		event->enabled = random() % 4 != 0;
+		event->keep_detecting = i < screens && random() % 2;
+		event->refresh = i < screens && random() % 2;
+		event->cooldown_ns = i < screens ? random() % 30 * NSEC_PER_MSEC : 0;
+		random_conditions(maker, i >= screens);
+		random_actions(maker, screens + triggers);
+	}
+	return maker;
+}
+
+void maker_keeps_session(struct maker *maker)
+{
+	maker_event(maker, "keeps the session", true, false);
+	maker_compare(maker, "c", "never", CONDPROF__COMPARISON__EQUAL, 1);
+}
+
 // --- detector --------------------------------------------------------------------------------------------------------
 
 static int fake_resize(struct detector *detector, int width, int height, struct error *error)

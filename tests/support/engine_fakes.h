@@ -41,6 +41,11 @@ struct action *maker_count(struct maker *maker, const char *counter, Condprof__C
 struct action *maker_change(struct maker *maker, Condprof__StateChange change, uint32_t event); ///< NO_INDEX: all
 struct action *maker_stop(struct maker *maker, const char *text, Condprof__SessionResult result);
 
+/// Any mixture of events, conditions (images, timers, comparisons, the broadcast "go") and actions, by random().
+struct maker *maker_random(void);
+/// A trigger event that is never fulfilled: with it not all events of a random scenario can come to be disabled.
+void maker_keeps_session(struct maker *maker);
+
 // --- detector --------------------------------------------------------------------------------------------------------
 
 /// What a check of one condition answers.

@@ -1215,58 +1215,6 @@ END_TEST
 
 // --- random scenarios: what must always be true ----------------------------------------------------------------------
 
-static void random_conditions(struct maker *maker, bool trigger)
-{
-	for (long n = 1 + random() % 4; n > 0; n--) {
-		if (!trigger)
-			maker_image(maker, "i", random() % 2);
-		else if (random() % 2)
-			maker_timer(maker, "t", random() % 50 * MS, random() % 2);
-		else
-			maker_compare(maker, "c", "n", (Condprof__Comparison)(random() % 6), (double)(random() % 5));
-	}
-}
-
-static void random_actions(struct maker *maker, uint32_t n_events)
-{
-	for (long n = random() % 4; n > 0; n--) {
-		switch (random() % 4) {
-		case 0:
-			maker_pause(maker, random() % 10 * MS);
-			break;
-		case 1:
-			maker_count(maker, "n", (Condprof__CounterOperation)(random() % 3), (double)(random() % 3));
-			break;
-		case 2:
-			maker_change(maker, (Condprof__StateChange)(random() % 3), (uint32_t)random() % n_events);
-			break;
-		default:
-			maker_click(maker, (int)(random() % 100), 5, random() % 3 * MS);
-			break;
-		}
-	}
-}
-
-static struct maker *random_scenario(void)
-{
-	struct maker *maker = maker_new();
-	uint32_t screens = (uint32_t)random() % 5, triggers = 1 + (uint32_t)random() % 4;
-
-	for (uint32_t i = 0; i < screens + triggers; i++) {
-		struct event *event = maker_event(maker, "e", i >= screens, random() % 2);
-
-		event->enabled = random() % 4 != 0;
-		event->keep_detecting = i < screens && random() % 2;
-		event->refresh = i < screens && random() % 2;
-		event->cooldown_ns = i < screens ? random() % 30 * MS : 0;
-		random_conditions(maker, i >= screens);
-		random_actions(maker, screens + triggers);
-	}
-	maker_event(maker, "keeps the session", true, false);
-	maker_compare(maker, "c", "never", CONDPROF__COMPARISON__EQUAL, 1);
-	return maker;
-}
-
 static void random_world(struct stage *stage)
 {
 	for (uint32_t i = 0; i < stage->maker->scenario.n_conditions; i++) {
@@ -1317,9 +1265,12 @@ START_TEST(test_random_scenarios)
 {
 	srandom((unsigned int)_i + 1);
 	for (int round = 0; round < 10; round++) {
-		struct stage *stage = stage_new(random_scenario());
+		struct maker *maker = maker_random();
+		struct stage *stage;
 		bool goes_on = true;
 
+		maker_keeps_session(maker);
+		stage = stage_new(maker);
 		coupled_clock_init(&stage->clock);
 		stage->params.period_ns = random() % 3 ? random() % 50 * MS : 0;
 		stage->params.max_duration_ns = random() % 3 ? 0 : random() % 2000 * MS;
