@@ -151,14 +151,6 @@ bool client_is_remote(const struct client *client)
 	return client_flag(client, "--host");
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 /// How long a login may take: with a terminal, somebody may be asked for a password on it.
 static int64_t login_deadline_ns(const struct client *client)
 {
@@ -168,7 +160,7 @@ static int64_t login_deadline_ns(const struct client *client)
 		close(terminal);
 	if (client_option(client, "--timeout"))
 		return client->deadline_ns;
-	return terminal >= 0 ? INT64_MAX : now_ns() + LOGIN_TIMEOUT_NS;
+	return terminal >= 0 ? INT64_MAX : clock_ns(CLOCK_MONOTONIC) + LOGIN_TIMEOUT_NS;
 }
 
 static int open_remote(const struct client *client, const char *socket, struct connection **ret, struct error *error)
@@ -191,7 +183,7 @@ static int open_remote(const struct client *client, const char *socket, struct c
 	if (r < 0)
 		return r;
 	if (!client_option(client, "--timeout") && deadline_ns != INT64_MAX)
-		deadline_ns = now_ns() + CLIENT_DEFAULT_TIMEOUT_NS;
+		deadline_ns = clock_ns(CLOCK_MONOTONIC) + CLIENT_DEFAULT_TIMEOUT_NS;
 	return connection_open_link(link, fd, deadline_ns, ret, error);
 }
 

@@ -67,13 +67,11 @@ static const char *word_of(int r)
 static int connect_daemon(const char *path, int *ret, struct error *error)
 {
 	struct socket_paths paths;
-	struct timespec now;
 	int r = socket_paths_find(path, &paths);
 
 	if (r < 0)
 		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	r = connection_socket(&paths, now.tv_sec * NSEC_PER_SEC + now.tv_nsec + CLIENT_DEFAULT_TIMEOUT_NS, ret, error);
+	r = connection_socket(&paths, clock_ns(CLOCK_MONOTONIC) + CLIENT_DEFAULT_TIMEOUT_NS, ret, error);
 	socket_paths_clear(&paths);
 	return r;
 }

@@ -2,7 +2,8 @@
 //
 // start: reads the scenario file and sends it, or names one that is installed, and says the session's id; with --wait,
 // stays until the session has ended and its report is closed. Whatever ends the waiting early (Ctrl-C, --timeout)
-// leaves the session running, and says so; with --stop-on-signal a signal ends the session, at whatever moment it comes.
+// leaves the session running, and says so; with --stop-on-signal a signal ends the session, at whatever moment it
+// comes.
 #include "config.h"
 
 #include "client/commands.h"
@@ -287,21 +288,13 @@ static int show_progress(struct start *start, struct error *error)
 	return r == -EREMOTEIO ? 0 : r;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 /// The second reply, when the report is closed.
 static int wait_for_end(struct start *start, Condprof__Reply **ret, struct error *error)
 {
 	int r;
 
-	while ((r = connection_receive(start->connection, start->request, now_ns() + PROGRESS_NS, ret, error)) ==
-	       -EAGAIN) {
+	while ((r = connection_receive(start->connection, start->request, clock_ns(CLOCK_MONOTONIC) + PROGRESS_NS, ret,
+				       error)) == -EAGAIN) {
 		r = show_progress(start, error);
 		if (r < 0)
 			break;

@@ -50,10 +50,11 @@ static enum exit_code recorded_folder(const struct client *client, const char *t
 		return code;
 	const Condprof__Recording *recording = report->overview->recording;
 	if (!recording || !recording->folder || !*recording->folder)
-		return client_fail(client, EXIT_NOT_FOUND,
-				   "session %s was not recorded: start one with --record DIR, or name a folder of pictures "
-				   "(./%s, if it is one)",
-				   text, text);
+		return client_fail(
+			client, EXIT_NOT_FOUND,
+			"session %s was not recorded: start one with --record DIR, or name a folder of pictures "
+			"(./%s, if it is one)",
+			text, text);
 	*ret = strdup(recording->folder);
 	return *ret ? EXIT_DONE : client_fail(client, EXIT_FAILED, "out of memory");
 }
@@ -90,18 +91,10 @@ static enum exit_code take_folder(struct tune *tune)
 
 // --- progress --------------------------------------------------------------------------------------------------------
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 static void show_progress(struct tune *tune)
 {
 	const struct measured *measured = &tune->measured;
-	int64_t now = now_ns();
+	int64_t now = clock_ns(CLOCK_MONOTONIC);
 	char line[80];
 
 	if (tune->client->quiet || !isatty(STDERR_FILENO) || now - tune->shown_ns < PROGRESS_NS)

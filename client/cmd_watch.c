@@ -64,14 +64,6 @@ static void watch_clear(struct watch *watch)
 	watch->connection = connection_close(watch->connection);
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 // --- output ----------------------------------------------------------------------------------------------------------
 
 /// What the screen shows before the first interval is over: nothing of it is known.
@@ -373,8 +365,9 @@ static enum exit_code follow(struct watch *watch)
 		view_watch_begin(watch->render, &watch->now.report->session, watch->interval_ns);
 		fflush(stdout); // what fails shows at the first interval
 	}
-	for (int64_t next_ns = now_ns(); r == 0 && code == EXIT_DONE && watch->ended.n == 0;) {
-		next_ns = MAX(next_ns + watch->interval_ns, now_ns()); // what was late is not made up for
+	for (int64_t next_ns = clock_ns(CLOCK_MONOTONIC); r == 0 && code == EXIT_DONE && watch->ended.n == 0;) {
+		next_ns = MAX(next_ns + watch->interval_ns,
+			      clock_ns(CLOCK_MONOTONIC)); // what was late is not made up for
 		r = wait_until(watch, next_ns, &error);
 		// a report that was rotated meanwhile has a last interval, and the next one a first
 		do {

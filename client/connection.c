@@ -47,14 +47,6 @@ struct connection {
 	uint8_t buffer[FRAME_HEADER_MAX + FRAME_MAX_BYTES];
 };
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 void socket_paths_clear(struct socket_paths *paths)
 {
 	while (paths->count)
@@ -164,7 +156,7 @@ static int wait_ready(struct connection *connection, short events, int64_t until
 	};
 
 	for (;;) {
-		int64_t end = MIN(until_ns, connection->deadline_ns), left = end - now_ns();
+		int64_t end = MIN(until_ns, connection->deadline_ns), left = end - clock_ns(CLOCK_MONOTONIC);
 		struct timespec timeout = {left / NSEC_PER_SEC, left % NSEC_PER_SEC};
 
 		if (left <= 0)
@@ -437,7 +429,7 @@ static int connect_to(int fd, const char *path, int64_t deadline_ns, struct erro
 				 path);
 	strcpy(address.sun_path, path);
 	for (;;) {
-		int64_t left = deadline_ns == INT64_MAX ? 0 : deadline_ns - now_ns();
+		int64_t left = deadline_ns == INT64_MAX ? 0 : deadline_ns - clock_ns(CLOCK_MONOTONIC);
 		struct timeval timeout = {left / NSEC_PER_SEC, left % NSEC_PER_SEC / NSEC_PER_USEC};
 
 		if (left < 0 || (left > 0 && left < NSEC_PER_USEC))

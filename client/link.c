@@ -34,14 +34,6 @@ struct link {
 	bool connected; ///< the bridge has answered
 };
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 static int out_of_memory(struct error *error)
 {
 	return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "out of memory");
@@ -53,7 +45,7 @@ static int wait_for(int fd, short events, int64_t deadline_ns)
 	struct pollfd watched = {.fd = fd, .events = events};
 
 	for (;;) {
-		int64_t left = deadline_ns - now_ns();
+		int64_t left = deadline_ns - clock_ns(CLOCK_MONOTONIC);
 		struct timespec timeout = {left / NSEC_PER_SEC, left % NSEC_PER_SEC};
 		int n;
 
@@ -130,7 +122,7 @@ static bool wait_for_end(struct link *link, int64_t deadline_ns)
 
 		if (pid > 0 || (pid < 0 && errno != EINTR))
 			link->pid = 0;
-		else if (now_ns() >= deadline_ns)
+		else if (clock_ns(CLOCK_MONOTONIC) >= deadline_ns)
 			break;
 		else if (link->pid_fd >= 0)
 			wait_for(link->pid_fd, POLLIN, deadline_ns);
@@ -152,7 +144,7 @@ struct link *link_close(struct link *link)
 	if (link->pid && !link->connected) {
 		kill(link->pid, SIGTERM);
 		kill(link->pid, SIGCONT);
-		if (!wait_for_end(link, now_ns() + END_PATIENCE_NS)) {
+		if (!wait_for_end(link, clock_ns(CLOCK_MONOTONIC) + END_PATIENCE_NS)) {
 			kill(link->pid, SIGKILL);
 			wait_for_end(link, INT64_MAX);
 		}
@@ -166,7 +158,7 @@ struct link *link_close(struct link *link)
 
 int link_lost(struct link *link, struct error *error)
 {
-	bool ended = wait_for_end(link, now_ns() + END_PATIENCE_NS);
+	bool ended = wait_for_end(link, clock_ns(CLOCK_MONOTONIC) + END_PATIENCE_NS);
 
 	if (ended && WIFEXITED(link->status) && WEXITSTATUS(link->status) != SSH_FAILED)
 		return error_set(error, CONDPROF__CODE__INTERNAL, ECONNRESET, "%s: the daemon has gone away",
@@ -238,7 +230,7 @@ static int no_bridge(struct link *link, const struct lines *lines, struct error 
 {
 	const char *last = lines->last;
 
-	if (!wait_for_end(link, MIN(lines->deadline_ns, now_ns() + END_PATIENCE_NS)))
+	if (!wait_for_end(link, MIN(lines->deadline_ns, clock_ns(CLOCK_MONOTONIC) + END_PATIENCE_NS)))
 		return timed_out(link, error);
 	if (ended_by_itself(link, SSH_FAILED))
 		return error_set(error, CONDPROF__CODE__INTERNAL, ENOLINK,

@@ -203,13 +203,11 @@ static enum exit_code take_timeout(struct client *client)
 {
 	const char *text = client_option(client, "--timeout");
 	int64_t timeout_ns = CLIENT_DEFAULT_TIMEOUT_NS;
-	struct timespec now;
 
 	if (text && (duration_parse(text, &timeout_ns) < 0 || timeout_ns == 0))
 		return usage(client, "--timeout %s: a time above zero with its unit is needed, as in 5s or 500ms",
 			     text);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (__builtin_add_overflow(now.tv_sec * NSEC_PER_SEC + now.tv_nsec, timeout_ns, &client->deadline_ns))
+	if (__builtin_add_overflow(clock_ns(CLOCK_MONOTONIC), timeout_ns, &client->deadline_ns))
 		client->deadline_ns = INT64_MAX;
 	if (!text && client->verb && client->verb->waits)
 		client->deadline_ns = INT64_MAX;

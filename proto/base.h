@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -22,6 +23,15 @@
 #define NSEC_PER_USEC INT64_C(1000)
 #define NSEC_PER_MSEC INT64_C(1000000)
 #define NSEC_PER_SEC INT64_C(1000000000)
+
+/// What one of the kernel's clocks says, ns.
+static inline int64_t clock_ns(clockid_t id)
+{
+	struct timespec now;
+
+	clock_gettime(id, &now);
+	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
 
 #define PRINTF_LIKE(template, first) __attribute__((__format__(__printf__, template, first)))
 

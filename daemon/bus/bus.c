@@ -20,10 +20,7 @@ const char *bus_kind_name(enum bus_kind kind)
 
 int64_t bus_now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 void bus_wake(int wake_fd)

@@ -75,10 +75,7 @@ void loop_turn(struct loop *loop)
 
 int64_t loop_now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 static void on_watch(evutil_socket_t fd, short what, void *context)

@@ -38,14 +38,6 @@ struct closing {
 	struct error error;
 };
 
-static int64_t boottime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 // --- who waits -------------------------------------------------------------------------------------------------------
 
 static void on_client_gone(struct exchange *exchange)
@@ -141,7 +133,7 @@ static void on_timer(void *context, unsigned ready)
 	}
 	if (begin(entry, true, &error) < 0) {
 		log_line(LOG_LEVEL_WARNING, entry->record.id, "its report could not be rotated: %s", error.message);
-		set_timer(entry, boottime_ns() + RETRY_NS);
+		set_timer(entry, clock_ns(CLOCK_BOOTTIME) + RETRY_NS);
 	}
 }
 
@@ -184,7 +176,7 @@ static void arm(struct session_entry *entry)
 
 void session_rotation_started(struct session_entry *entry)
 {
-	entry->rotation.begun_ns = boottime_ns();
+	entry->rotation.begun_ns = clock_ns(CLOCK_BOOTTIME);
 	arm(entry);
 }
 
@@ -253,7 +245,7 @@ static void failed(struct session_entry *entry, const struct error *error)
 		return;
 	log_line(LOG_LEVEL_WARNING, entry->record.id, "its report could not be rotated: %s", error->message);
 	if (rotation->automatic && interval_ns(entry)) // a reload may have ended them meanwhile
-		set_timer(entry, boottime_ns() + MIN(interval_ns(entry), RETRY_NS));
+		set_timer(entry, clock_ns(CLOCK_BOOTTIME) + MIN(interval_ns(entry), RETRY_NS));
 }
 
 static void ended_before(struct session_entry *entry)
@@ -364,7 +356,7 @@ static void closed(struct job *job)
 static void count_anew(struct session_entry *entry)
 {
 	struct session_rotation *rotation = &entry->rotation;
-	int64_t now_ns = boottime_ns();
+	int64_t now_ns = clock_ns(CLOCK_BOOTTIME);
 	bool in_time = rotation->automatic && now_ns - rotation->due_ns < interval_ns(entry) &&
 		       rotation->due_ns > rotation->begun_ns;
 

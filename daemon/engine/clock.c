@@ -8,30 +8,22 @@
 #include <poll.h>
 #include <time.h>
 
-static int64_t read_clock(clockid_t id)
-{
-	struct timespec now;
-
-	clock_gettime(id, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 int64_t measuring_clock_monotonic(void)
 {
-	return read_clock(CLOCK_MONOTONIC);
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 int64_t suspend_clock_boottime(void)
 {
-	int64_t boot = read_clock(CLOCK_BOOTTIME);
+	int64_t boot = clock_ns(CLOCK_BOOTTIME);
 
-	return boot - read_clock(CLOCK_MONOTONIC);
+	return boot - clock_ns(CLOCK_MONOTONIC);
 }
 
 static int64_t monotonic_now(struct engine_clock *clock)
 {
 	(void)clock;
-	return read_clock(CLOCK_MONOTONIC);
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 // One ppoll where nothing interferes: the clock is read before it and, for what woke it early, after.
@@ -83,7 +75,7 @@ static int64_t virtual_monotonic(struct engine_clock *clock, int64_t deadline_ns
 {
 	int64_t left = deadline_ns - clock->virtual_now_ns;
 
-	return time_add(read_clock(CLOCK_MONOTONIC), MAX(left, 0));
+	return time_add(clock_ns(CLOCK_MONOTONIC), MAX(left, 0));
 }
 
 void engine_clock_init_virtual(struct engine_clock *clock)

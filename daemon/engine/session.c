@@ -56,14 +56,6 @@ struct session {
 	struct error error;     // why opening failed: final with the phase
 };
 
-static int64_t read_clock(clockid_t id)
-{
-	struct timespec now;
-
-	clock_gettime(id, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 size_t session_reserve_bytes(const struct scenario *scenario)
 {
 	return 2 * aggregates_most_bytes(scenario); // the checkpoint holds both as well
@@ -164,7 +156,7 @@ static int open_tape(struct session *session, struct error *error)
 		.scenario_name = scenario->name,
 		.random_seed = session->p.random_seed,
 		.session_id = session->p.id,
-		.started_unix_ns = read_clock(CLOCK_REALTIME),
+		.started_unix_ns = clock_ns(CLOCK_REALTIME),
 		.broadcasts = broadcasts,
 		.n_broadcasts = scenario->n_broadcasts,
 	};
@@ -266,7 +258,7 @@ static int open_session(struct session *session, struct error *error)
 {
 	const struct screen_wait wait = {
 		.wake_fd = session->ending.wake_fd,
-		.deadline_ns = read_clock(CLOCK_MONOTONIC) + OPEN_TIMEOUT_NS,
+		.deadline_ns = clock_ns(CLOCK_MONOTONIC) + OPEN_TIMEOUT_NS,
 	};
 	int r;
 

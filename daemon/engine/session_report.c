@@ -14,14 +14,6 @@
 #include <string.h>
 #include <time.h>
 
-static int64_t read_clock(clockid_t id)
-{
-	struct timespec now;
-
-	clock_gettime(id, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 int session_report_new(const struct session_run *run, int64_t id, struct session_report **ret)
 {
 	struct session_report *report = calloc(1, sizeof(*report));
@@ -92,7 +84,7 @@ int64_t session_report_duration_ns(struct session_report *report)
 
 	if (report->timing)
 		return timing_duration_ns(report->timing);
-	return start_ns ? (end_ns ? end_ns : read_clock(CLOCK_MONOTONIC)) - start_ns : 0;
+	return start_ns ? (end_ns ? end_ns : clock_ns(CLOCK_MONOTONIC)) - start_ns : 0;
 }
 
 static struct losses read_losses(const struct recorder *recorder)
@@ -172,7 +164,7 @@ int session_report_open(struct session_report *report, struct report_files *file
 
 	// of the first checkpoint, until it begins
 	if (!atomic_load(&report->started_unix_ns))
-		atomic_store(&report->started_unix_ns, read_clock(CLOCK_REALTIME));
+		atomic_store(&report->started_unix_ns, clock_ns(CLOCK_REALTIME));
 	r = recorder_open(report->run->writer, files, &source, RECORDER_QUEUE_BYTES, &recorder, error);
 	if (r < 0)
 		return r;
@@ -184,8 +176,8 @@ int session_report_open(struct session_report *report, struct report_files *file
 
 void session_report_begin(struct session_report *report)
 {
-	atomic_store(&report->started_unix_ns, read_clock(CLOCK_REALTIME));
-	atomic_store(&report->start_ns, read_clock(CLOCK_MONOTONIC));
+	atomic_store(&report->started_unix_ns, clock_ns(CLOCK_REALTIME));
+	atomic_store(&report->start_ns, clock_ns(CLOCK_MONOTONIC));
 }
 
 static void end_at(struct session_report *report, int64_t unix_ns, int64_t now_ns)
@@ -197,7 +189,7 @@ static void end_at(struct session_report *report, int64_t unix_ns, int64_t now_n
 
 void session_report_rotate(struct session_report *from, struct session_report *to)
 {
-	int64_t unix_ns = read_clock(CLOCK_REALTIME), now_ns = read_clock(CLOCK_MONOTONIC);
+	int64_t unix_ns = clock_ns(CLOCK_REALTIME), now_ns = clock_ns(CLOCK_MONOTONIC);
 
 	end_at(from, unix_ns, now_ns);
 	from->ending =
@@ -212,7 +204,7 @@ void session_report_rotate(struct session_report *from, struct session_report *t
 void session_report_end(struct session_report *report, const struct ending_reason *ending)
 {
 	if (!atomic_load(&report->end_ns))
-		end_at(report, read_clock(CLOCK_REALTIME), read_clock(CLOCK_MONOTONIC));
+		end_at(report, clock_ns(CLOCK_REALTIME), clock_ns(CLOCK_MONOTONIC));
 	if (ending) {
 		report->ending = *ending;
 		atomic_store(&report->ended, true);

@@ -161,14 +161,6 @@ static struct slot *take_slot(size_t *ret_position)
 	}
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 /// Whether one more of these would be too many. Lines that tell what happens come all; faults repeat.
 static bool is_held_back(enum log_level level, enum log_module module, const struct log_about *about,
 			 const char *format, va_list arguments) PRINTF_LIKE(4, 0);
@@ -182,7 +174,7 @@ static bool is_held_back(enum log_level level, enum log_module module, const str
 	if (level > LOG_LEVEL_NOTICE || about->every)
 		return false;
 	vsnprintf(held.sample, sizeof(held.sample), format, arguments);
-	bool back = repeats_hold_back(repeats_key(format, about), now_ns(), &held, &first);
+	bool back = repeats_hold_back(repeats_key(format, about), clock_ns(CLOCK_MONOTONIC), &held, &first);
 	if (first && atomic_load(&state.running)) // it looks at the time from now on, and says them when that has come
 		sem_post(&state.filled);
 	return back;
@@ -263,7 +255,7 @@ static void say_repeats(bool all)
 {
 	struct repeats_held held;
 
-	while (repeats_take(now_ns(), all, &held)) {
+	while (repeats_take(clock_ns(CLOCK_MONOTONIC), all, &held)) {
 		struct line line = {
 			.level = held.level,
 			.module = held.module,

@@ -47,14 +47,6 @@ static const struct writer_limits default_limits = {
 	.checkpoint_ns = 10 * NSEC_PER_SEC,
 };
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 static void poke_always(struct writer *writer)
 {
 	uint64_t one = 1;
@@ -160,7 +152,7 @@ static void publish_counts(struct recorder *recorder)
 static void report_losses(struct recorder *recorder, bool last)
 {
 	const struct segments *segments = &recorder->segments;
-	int64_t lost = recorder_lost(recorder), more = lost - recorder->warned_lost, now = now_ns();
+	int64_t lost = recorder_lost(recorder), more = lost - recorder->warned_lost, now = clock_ns(CLOCK_MONOTONIC);
 	bool disk = segments->lost > recorder->warned_lost_disk;
 
 	if (more == 0 || (!last && recorder->warned_ns != 0 && now - recorder->warned_ns < WARN_EVERY_NS))
@@ -203,7 +195,7 @@ static bool drain(struct recorder *recorder)
 
 static void checkpoint_if_due(struct recorder *recorder, int64_t interval_ns)
 {
-	int64_t now = now_ns();
+	int64_t now = clock_ns(CLOCK_MONOTONIC);
 	bool first = recorder->checkpoint_due_ns == 0;
 
 	if (now < recorder->checkpoint_due_ns)
@@ -366,7 +358,7 @@ static int ms_to_checkpoint(struct writer *writer)
 	pthread_mutex_unlock(&writer->mutex);
 	if (due == INT64_MAX)
 		return -1;
-	int64_t wait = due - now_ns();
+	int64_t wait = due - clock_ns(CLOCK_MONOTONIC);
 	return wait <= 0 ? 0 : (int)MIN(wait / NSEC_PER_MSEC + 1, (int64_t)INT_MAX);
 }
 

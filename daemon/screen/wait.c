@@ -13,10 +13,7 @@
 
 int64_t wait_now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 enum screen_status wait_for_fd(int fd, short events, const struct screen_wait *wait)
