@@ -2,39 +2,19 @@
 """Screens that take their time: an X server that accepts and never answers. Sessions on it are starting for up to 10 s, and
 hold up nobody."""
 
-import socket
 import sys
 import time
 
-from condprof_test import (CONDPROFD, Daemon, Refused, contains, control, endless_scenario, equal, note, png, report, run,
+from condprof_test import (CONDPROFD, Daemon, HungServer, Refused, contains, control, endless_scenario, equal, note, png, report, run,
                            run_program, until, write_frames)
 
 _daemon = None
 
 
-class HungServer:
-    """Something on a display's TCP port that takes connections and says nothing."""
-
-    def __enter__(self):
-        self.socket = socket.socket()
-        for number in range(200, 900):
-            try:
-                self.socket.bind(('127.0.0.1', 6000 + number))
-                break
-            except OSError:
-                continue
-        self.socket.listen()
-        self.display = f'127.0.0.1:{number}'
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
-
-
 def starting(client, server, **options):
     """Begins a session that hangs while it opens; returns the request and the session's id, which status knows already."""
     before = {entry.id for entry in client.status()}
-    number = client.upload(endless_scenario(_daemon.black), screen=f'x11:{server.display}', **options)
+    number = client.upload(endless_scenario(_daemon.black), screen=server.uri, **options)
     entry = until(lambda: [entry for entry in client.status() if entry.id not in before], 'a starting session')[0]
     equal(report.SessionState.Name(entry.state), 'STARTING')
     return number, entry.id
@@ -96,7 +76,7 @@ def test_two_sessions_do_not_share_an_input():
 def test_the_daemon_stops_while_a_session_starts():
     with HungServer() as server, Daemon() as daemon:
         client = daemon.client()
-        client.upload(endless_scenario(_daemon.black), screen=f'x11:{server.display}')
+        client.upload(endless_scenario(_daemon.black), screen=server.uri)
         until(client.status, 'a starting session')
         begin = time.monotonic()
         daemon.stop()

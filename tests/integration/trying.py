@@ -5,13 +5,12 @@ what happens to whoever asks wrongly, goes away, or looks at a screen that does 
 import os
 import pty
 import signal
-import socket
 import struct
 import subprocess
 import time
 import zlib
 
-from condprof_test import (CONDPROFCTL, SOURCE, Daemon, Refused, area, broadcast_condition, color_condition, contains, control,
+from condprof_test import (CONDPROFCTL, SOURCE, Daemon, HungServer, Refused, area, broadcast_condition, color_condition, contains, control,
                            counter_condition, endless_scenario, equal, event, folder, frame, image_condition,
                            make_scenario, note, png, run, run_program, scenario, skip_unless, texture, timer_condition,
                            until, write_frames)
@@ -460,25 +459,6 @@ def test_hostile_sizes():
             refused('BAD_REQUEST', lambda screen=screen: capture(client, screen), '4 KiB')
         refused('BAD_REQUEST', lambda: capture(client, 'nonsense'), 'x11')
         equal(client.status(), [])
-
-
-class HungServer:
-    """Something on a display's TCP port that takes connections and says nothing."""
-
-    def __enter__(self):
-        self.socket = socket.socket()
-        for number in range(200, 900):
-            try:
-                self.socket.bind(('127.0.0.1', 6000 + number))
-                break
-            except OSError:
-                continue
-        self.socket.listen()
-        self.uri = f'x11:127.0.0.1:{number}'
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
 
 
 def need_x11():

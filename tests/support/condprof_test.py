@@ -320,6 +320,26 @@ class Daemon:
             self._home.close()
 
 
+class HungServer:
+    """Something on a display's TCP port that takes connections and says nothing."""
+
+    def __enter__(self):
+        self.socket = socket.socket()
+        for number in range(200, 900):
+            try:
+                self.socket.bind(('127.0.0.1', 6000 + number))
+                break
+            except OSError:
+                continue
+        self.socket.listen()
+        self.display = f'127.0.0.1:{number}'
+        self.uri = f'x11:{self.display}'
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+
 class Result:
     """What a command printed and how it ended."""
 
