@@ -45,7 +45,7 @@ struct recorder {
 	int close_result;
 };
 
-/// Wakes the writer if it sleeps and this is worth it: a system call only then. Any thread.
+/// There is something to write: in a while, or, urgent, at once. A system call only if the writer sleeps. Any thread.
 void writer_poke(struct writer *writer, bool urgent);
 int writer_attach(struct writer *writer, struct recorder *recorder);
 /// Has the recorder closed and waits for that.

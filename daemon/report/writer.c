@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /// The loop takes turns: every recorder gets a bounded share of writing, then the next. With nothing left to do it
-/// first naps for a moment, during which messages gather and nobody wakes it but for urgent things, then sleeps until
-/// the next checkpoint. Before either it says so (`state`), then looks once more; who adds work does so, then looks at
-/// `state`: all four accesses are sequentially consistent, so one of the two sees the other.
+/// sleeps until the next checkpoint. The first message after that wakes nobody: it sets a timer (`gather_fd`), and what
+/// comes until then is written with it; only urgent things wake the writer at once. A wake for every occurrence would
+/// take the engine's processor from it as often, and with it what its caches hold. Before the writer sleeps it says so
+/// (`state`), then looks once more; who adds work does so, then looks at `state`: all four accesses are sequentially
+/// consistent, so one of the two sees the other.
 #include "config.h"
 
 #include "daemon/report/recorder-internal.h"
@@ -20,16 +22,17 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <time.h>
 
 #define TURN_BYTES (256U * 1024U)
-#define NAP_MS 20
+#define GATHER_NS (200 * NSEC_PER_MSEC) // how old a message gets in the queue
 #define WARN_EVERY_NS (10 * NSEC_PER_SEC)
 
-enum writer_state { WRITER_AWAKE, WRITER_NAPS, WRITER_SLEEPS };
+enum writer_state { WRITER_AWAKE, WRITER_GATHERS, WRITER_SLEEPS };
 
 struct writer {
-	int wake_fd;
+	int wake_fd, gather_fd;
 	atomic_int state;
 	pthread_t thread;
 	pthread_mutex_t mutex;
@@ -55,13 +58,22 @@ static void poke_always(struct writer *writer)
 		;
 }
 
+/// Has the writer look in a while. It may be awake again before this is done: then it looks once in vain.
+static void gather(struct writer *writer)
+{
+	static const struct itimerspec in_a_while = {.it_value.tv_nsec = GATHER_NS};
+
+	timerfd_settime(writer->gather_fd, 0, &in_a_while, NULL);
+}
+
 void writer_poke(struct writer *writer, bool urgent)
 {
 	int state = atomic_load(&writer->state);
 
-	if ((state == WRITER_SLEEPS || (state == WRITER_NAPS && urgent)) &&
-	    atomic_exchange(&writer->state, WRITER_AWAKE) != WRITER_AWAKE)
+	if (urgent && state != WRITER_AWAKE && atomic_exchange(&writer->state, WRITER_AWAKE) != WRITER_AWAKE)
 		poke_always(writer);
+	else if (state == WRITER_SLEEPS && atomic_compare_exchange_strong(&writer->state, &state, WRITER_GATHERS))
+		gather(writer);
 }
 
 // --- checkpoints -----------------------------------------------------------------------------------------------------
@@ -313,37 +325,42 @@ static bool is_closing(struct writer *writer, const struct recorder *recorder)
 	return closing;
 }
 
-/// One turn for everybody. Returns whether anybody had anything.
-static bool take_turns(struct writer *writer)
+/// One turn for everybody.
+static void take_turns(struct writer *writer)
 {
 	struct recorder *next;
-	bool busy = false;
 
 	for (struct recorder *recorder = first_recorder(writer); recorder; recorder = next) {
 		next = recorder->next;
 		if (is_closing(writer, recorder)) {
 			close_recorder(writer, recorder);
-			busy = true;
 			continue;
 		}
-		busy |= drain(recorder);
+		drain(recorder);
 		checkpoint_if_due(recorder, writer->checkpoint_ns);
 	}
-	return busy;
 }
 
-/// Whether something came in since the last turn. For a nap, what can wait does not count.
-static bool has_work(struct writer *writer, bool nap)
+enum work { WORK_NONE, WORK_GATHERING, WORK_NOW };
+
+static enum work recorder_work(struct recorder *recorder)
 {
-	bool work;
+	size_t used = queue_used(&recorder->queue);
+
+	if (used > recorder->queue.capacity / 2 || (used > 0 && atomic_load(&recorder->waits_for_room)))
+		return WORK_NOW;
+	return used > 0 ? WORK_GATHERING : WORK_NONE;
+}
+
+/// What came in since the last turn.
+static enum work find_work(struct writer *writer)
+{
+	enum work work;
 
 	pthread_mutex_lock(&writer->mutex);
-	work = writer->news || writer->stopping;
-	for (struct recorder *recorder = writer->recorders; recorder && !work; recorder = recorder->next) {
-		work = nap ? queue_used(&recorder->queue) > recorder->queue.capacity / 2
-			   : !queue_empty(&recorder->queue);
-		work |= atomic_load(&recorder->waits_for_room) && !queue_empty(&recorder->queue);
-	}
+	work = writer->news || writer->stopping ? WORK_NOW : WORK_NONE;
+	for (struct recorder *recorder = writer->recorders; recorder && work < WORK_NOW; recorder = recorder->next)
+		work = MAX(work, recorder_work(recorder));
 	pthread_mutex_unlock(&writer->mutex);
 	return work;
 }
@@ -362,18 +379,23 @@ static int ms_to_checkpoint(struct writer *writer)
 	return wait <= 0 ? 0 : (int)MIN(wait / NSEC_PER_MSEC + 1, (int64_t)INT_MAX);
 }
 
-static void rest(struct writer *writer, bool nap)
+static void rest(struct writer *writer)
 {
-	struct pollfd wake = {.fd = writer->wake_fd, .events = POLLIN};
-	int timeout_ms = nap ? NAP_MS : ms_to_checkpoint(writer);
+	struct pollfd wake[] = {{.fd = writer->wake_fd, .events = POLLIN}, {.fd = writer->gather_fd, .events = POLLIN}};
 	uint64_t count;
+	enum work work;
 
-	atomic_store(&writer->state, nap ? WRITER_NAPS : WRITER_SLEEPS);
-	if (!has_work(writer, nap))
-		poll(&wake, 1, timeout_ms);
+	atomic_store(&writer->state, WRITER_SLEEPS);
+	work = find_work(writer);
+	if (work == WORK_GATHERING)
+		writer_poke(writer, false);
+	if (work != WORK_NOW)
+		poll(wake, ARRAY_SIZE(wake), ms_to_checkpoint(writer));
 	atomic_store(&writer->state, WRITER_AWAKE);
-	if (read(writer->wake_fd, &count, sizeof(count)) < 0)
-		return; // nobody poked
+	for (size_t i = 0; i < ARRAY_SIZE(wake); i++) {
+		if (read(wake[i].fd, &count, sizeof(count)) < 0)
+			continue; // it was not this one
+	}
 }
 
 static bool is_stopping(struct writer *writer)
@@ -388,8 +410,10 @@ static void *writer_main(void *argument)
 {
 	struct writer *writer = argument;
 
-	while (!is_stopping(writer))
-		rest(writer, take_turns(writer));
+	while (!is_stopping(writer)) {
+		take_turns(writer);
+		rest(writer);
+	}
 	return NULL;
 }
 
@@ -452,6 +476,16 @@ static struct writer_limits complete_limits(const struct writer_limits *given)
 	return limits;
 }
 
+static struct writer *writer_free(struct writer *writer)
+{
+	cleanup_close(&writer->wake_fd);
+	cleanup_close(&writer->gather_fd);
+	pthread_cond_destroy(&writer->closed);
+	pthread_mutex_destroy(&writer->mutex);
+	free(writer);
+	return NULL;
+}
+
 int writer_start(const struct writer_limits *limits, struct writer **ret, struct error *error)
 {
 	struct writer *writer = calloc(1, sizeof(*writer));
@@ -464,10 +498,10 @@ int writer_start(const struct writer_limits *limits, struct writer **ret, struct
 	pthread_mutex_init(&writer->mutex, NULL);
 	pthread_cond_init(&writer->closed, NULL);
 	writer->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = writer->wake_fd < 0 ? -errno : start_thread(writer);
+	writer->gather_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	r = writer->wake_fd < 0 || writer->gather_fd < 0 ? -errno : start_thread(writer);
 	if (r < 0) {
-		cleanup_close(&writer->wake_fd);
-		free(writer);
+		writer_free(writer);
 		return error_set(error, CONDPROF__CODE__INTERNAL, -r, "the report writer cannot start: %s",
 				 strerror(-r));
 	}
@@ -492,9 +526,5 @@ struct writer *writer_stop(struct writer *writer)
 	pthread_mutex_unlock(&writer->mutex);
 	poke_always(writer);
 	pthread_join(writer->thread, NULL);
-	close(writer->wake_fd);
-	pthread_cond_destroy(&writer->closed);
-	pthread_mutex_destroy(&writer->mutex);
-	free(writer);
-	return NULL;
+	return writer_free(writer);
 }
