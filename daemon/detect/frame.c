@@ -119,6 +119,7 @@ static void take_scratch(struct detect_frame *frame, struct purse *purse)
 static void take_all(struct detect_frame *frame, struct purse *purse)
 {
 	size_t width = (size_t)frame->width, height = (size_t)frame->height;
+	size_t source_tiles_down = (size_t)((frame->source_height + TILE_HEIGHT - 1) / TILE_HEIGHT);
 
 	frame->gray_stride = frame->width + KERNEL_PADDING;
 	frame->gray = take(purse, height + SCAN_PATTERNS, (size_t)frame->gray_stride);
@@ -133,14 +134,13 @@ static void take_all(struct detect_frame *frame, struct purse *purse)
 	frame->tiles_across = (frame->width + TILE_WIDTH - 1) / TILE_WIDTH;
 	frame->tiles_down = (frame->height + TILE_HEIGHT - 1) / TILE_HEIGHT;
 	frame->tiles = take(purse, (size_t)frame->tiles_across, (size_t)frame->tiles_down);
+	frame->untold = take(purse, (size_t)frame->tiles_down, sizeof(*frame->untold));
 	frame->times = take(purse, (size_t)frame->tiles_across * (size_t)frame->tiles_down,
 			    MADE_KINDS * sizeof(*frame->times));
 	frame->kept = take(purse, (size_t)frame->source_height, 4 * (size_t)frame->source_width);
 	frame->source_tiles_across = (frame->source_width + TILE_WIDTH - 1) / TILE_WIDTH;
-	frame->history = take(purse,
-			      (size_t)frame->source_tiles_across *
-				      (size_t)((frame->source_height + TILE_HEIGHT - 1) / TILE_HEIGHT),
-			      sizeof(*frame->history));
+	frame->history = take(purse, (size_t)frame->source_tiles_across * source_tiles_down, sizeof(*frame->history));
+	frame->compares_untold = take(purse, source_tiles_down, sizeof(*frame->compares_untold));
 	frame->put_out_stride = (ptrdiff_t)((width + 63) / 64);
 	frame->put_out = take(purse, height * (size_t)frame->put_out_stride, sizeof(*frame->put_out));
 	take_scratch(frame, purse);
@@ -226,32 +226,38 @@ void frame_check(struct detect_frame *frame, const struct detect_query *query)
 	frame->n_shared = 0;
 }
 
-void frame_share(struct detect_frame *frame, struct tile_time *time)
+static struct detect_shared *shared_with(struct detect_frame *frame, uint32_t asker)
 {
 	int i = frame->n_shared - 1;
 
-	if (!time->ns || time->asker == frame->asker)
-		return;
-	while (i >= 0 && frame->shared[i].asker != time->asker)
+	while (i >= 0 && frame->shared[i].asker != asker)
 		i--;
-	if (i < 0) {
-		if (frame->n_shared == SHARED_MAX)
-			return;
-		i = frame->n_shared++;
-		frame->shared[i] = (struct detect_shared){.asker = time->asker};
-	}
-	frame->shared[i].ns += time->ns;
-	time->ns = 0;
+	if (i >= 0)
+		return &frame->shared[i];
+	if (frame->n_shared == SHARED_MAX)
+		return NULL;
+	frame->shared[frame->n_shared] = (struct detect_shared){.asker = asker};
+	return &frame->shared[frame->n_shared++];
 }
 
-void frame_took(const struct detect_frame *frame, struct tile_time *time, int count, ptrdiff_t step, int64_t ns)
+bool frame_share(struct detect_frame *frame, struct tile_time *time, int count, ptrdiff_t step)
 {
-	for (; count > 0; count--, time += step) {
-		int64_t share = MIN(ns / count, UINT32_MAX);
+	struct detect_shared *with = NULL;
+	bool all = true;
 
-		*time = (struct tile_time){frame->asker, (uint32_t)share};
-		ns -= share;
+	for (; count > 0; count--, time += step) {
+		if (!time->ns)
+			continue;
+		if (time->asker != frame->asker && (!with || with->asker != time->asker))
+			with = shared_with(frame, time->asker);
+		if (time->asker == frame->asker || !with) {
+			all = false;
+			continue;
+		}
+		with->ns += time->ns;
+		time->ns = 0;
 	}
+	return all;
 }
 
 static int scale_down(const struct detect_frame *frame, int v)

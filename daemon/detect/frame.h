@@ -88,9 +88,11 @@ struct detect_frame {
 	ptrdiff_t put_out_stride;
 	uint8_t *tiles; ///< a set of enum made each, rows of tiles_across
 	int tiles_across, tiles_down;
-	struct tile_time *times;      ///< with a clock: MADE_KINDS of each tile, by bit of enum made
+	uint8_t *untold; ///< with a clock: a set of enum made each row of tiles, of which some time may not be told yet
+	struct tile_time *times;      ///< with a clock: of every tile, once more for each bit of enum made
 	uint8_t *kept;                ///< source pixels of compared tiles, as in the frame of tile_history.compared_in
 	struct tile_history *history; ///< rows of source_tiles_across
+	bool *compares_untold;        ///< the same as `untold`, a row of source tiles
 	int source_tiles_across;
 	uint64_t number;     ///< of the current frame, from 1
 	uint64_t generation; ///< changes whenever memory was taken anew
@@ -115,11 +117,42 @@ enum made {
 /// A check begins. Before anything else of it.
 void frame_check(struct detect_frame *frame, const struct detect_query *query);
 
-/// Tells that the check used something of a tile. Only with a clock.
-void frame_share(struct detect_frame *frame, struct tile_time *time);
+/// Tells that the check used something of `count` tiles, whose times are `step` apart. Only with a clock. Returns
+/// whether all of it is told now: nothing is left for a later check to tell.
+bool frame_share(struct detect_frame *frame, struct tile_time *time, int count, ptrdiff_t step);
 
 /// Notes that something of `count` tiles took `ns`, each the same share of it. The tiles' times are `step` apart.
-void frame_took(const struct detect_frame *frame, struct tile_time *time, int count, ptrdiff_t step, int64_t ns);
+static inline void frame_took(const struct detect_frame *frame, struct tile_time *time, int count, ptrdiff_t step,
+			      int64_t ns)
+{
+	int64_t share = MIN(ns / count, UINT32_MAX), rest = MIN(ns - share * (count - 1), UINT32_MAX);
+
+	for (int i = 1; i < count; i++)
+		time[i * step] = (struct tile_time){frame->asker, (uint32_t)share};
+	*time = (struct tile_time){frame->asker, (uint32_t)rest};
+}
+
+/// Times one piece of preparation after the other: where one ends, the next begins, so that a piece costs one reading.
+struct stopwatch {
+	detect_clock clock; ///< NULL: nothing is measured
+	int64_t at_ns;      ///< 0: not started
+};
+
+/// Before a piece: starts it if it does not run yet.
+static inline void stopwatch_start(struct stopwatch *watch)
+{
+	if (watch->clock && !watch->at_ns)
+		watch->at_ns = watch->clock();
+}
+
+/// After a piece: ns since the start or the last lap. Only with a clock.
+static inline int64_t stopwatch_lap(struct stopwatch *watch)
+{
+	int64_t before = watch->at_ns;
+
+	watch->at_ns = watch->clock();
+	return watch->at_ns - before;
+}
 
 /// Makes ready what is asked for (a set of enum made) of an area, as far as it is not, and notes in `ret` what was
 /// used, what was made now and how long that took. Boxes are those that lie wholly in the frame.

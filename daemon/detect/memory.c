@@ -211,15 +211,35 @@ static void compare_tiles(struct detect_frame *frame, int row, int first, int en
 	}
 }
 
-static void took(const struct detect_frame *frame, struct tile_time *first, int count, int64_t begin,
-		 struct detect_result *ret)
-{
-	int64_t ns = frame->clock ? frame->clock() - begin : 0;
+#define HISTORY_STEP (sizeof(struct tile_history) / sizeof(struct tile_time))
 
+static void compare_run(struct detect_frame *frame, int row, int first, int end, struct stopwatch *watch,
+			struct detect_result *ret)
+{
+	struct tile_history *tiles = frame->history + (ptrdiff_t)row * frame->source_tiles_across;
+	int64_t ns;
+
+	stopwatch_start(watch);
+	compare_tiles(frame, row, first, end);
 	ret->prepared |= 1U << DETECT_CHANGES;
+	if (!watch->clock)
+		return;
+	ns = stopwatch_lap(watch);
 	ret->prepared_ns[DETECT_CHANGES] += ns;
-	if (frame->clock)
-		frame_took(frame, first, count, sizeof(struct tile_history) / sizeof(struct tile_time), ns);
+	frame_took(frame, &tiles[first].time, end - first, HISTORY_STEP, ns);
+	frame->compares_untold[row] = true;
+}
+
+// Tiles from `first` up to `end` that an earlier check compared: it is told, unless that is known to be done.
+static void use_compared(struct detect_frame *frame, int row, int first, int end)
+{
+	struct tile_history *tiles = frame->history + (ptrdiff_t)row * frame->source_tiles_across;
+
+	if (first == end || !frame->clock || !frame->compares_untold[row])
+		return;
+	if (frame_share(frame, &tiles[first].time, end - first, HISTORY_STEP) &&
+	    end - first == frame->source_tiles_across)
+		frame->compares_untold[row] = false;
 }
 
 // Whether no pixel of whole tiles changed since frame `since`. Compares all of them, whatever it finds: after this the
@@ -228,23 +248,22 @@ static bool tiles_unchanged(struct detect_frame *frame, const struct rect *place
 			    struct detect_result *ret)
 {
 	int first = place->left / TILE_WIDTH, end = round_up(place->right, TILE_WIDTH) / TILE_WIDTH;
+	struct stopwatch watch = {.clock = frame->clock};
 	bool unchanged = true;
 
 	for (int row = place->top / TILE_HEIGHT; row * TILE_HEIGHT < place->bottom; row++) {
 		struct tile_history *tiles = frame->history + (ptrdiff_t)row * frame->source_tiles_across;
 
-		for (int i = first; i < end; i++) {
-			int64_t begin;
+		for (int i = first; i < end;) {
 			int from = i;
+			while (i < end && tiles[i].compared_in == frame->number)
+				i++;
+			use_compared(frame, row, from, i);
+			from = i;
 			while (i < end && tiles[i].compared_in != frame->number)
 				i++;
-			if (i > from) {
-				begin = frame->clock ? frame->clock() : 0;
-				compare_tiles(frame, row, from, i);
-				took(frame, &tiles[from].time, i - from, begin, ret);
-			}
-			if (i < end && frame->clock)
-				frame_share(frame, &tiles[i].time);
+			if (i > from)
+				compare_run(frame, row, from, i, &watch, ret);
 		}
 		for (int i = first; i < end; i++)
 			unchanged = unchanged && tiles[i].changed_in <= since;

@@ -65,39 +65,81 @@ static enum detect_part part_of(unsigned what)
 	return what == MADE_REDUCED ? DETECT_REDUCED : what == MADE_GRAY ? DETECT_GRAY : DETECT_BOXES;
 }
 
-static void make_run(struct detect_frame *frame, unsigned what, int row, int first, int end, struct tile_time *times,
+static struct tile_time *times_of(struct detect_frame *frame, unsigned what, int row)
+{
+	return frame->times + ((ptrdiff_t)__builtin_ctz(what) * frame->tiles_down + row) * frame->tiles_across;
+}
+
+static void make_run(struct detect_frame *frame, unsigned what, int row, int first, int end, struct stopwatch *watch,
 		     struct detect_result *ret)
 {
-	int64_t begin = frame->clock ? frame->clock() : 0, ns;
+	int64_t ns;
 
+	stopwatch_start(watch);
 	make(frame, what,
 	     (struct rect){first * TILE_WIDTH, row * TILE_HEIGHT, MIN(end * TILE_WIDTH, frame->width),
 			   MIN((row + 1) * TILE_HEIGHT, frame->height)});
 	ret->prepared |= 1U << part_of(what);
-	if (!frame->clock)
+	if (!watch->clock)
 		return;
-	ns = frame->clock() - begin;
+	ns = stopwatch_lap(watch);
 	ret->prepared_ns[part_of(what)] += ns;
-	frame_took(frame, times, end - first, MADE_KINDS, ns);
+	frame_took(frame, times_of(frame, what, row) + first, end - first, 1, ns);
+	frame->untold[row] |= (uint8_t)what;
+}
+
+// Tiles from `first` up to `end` that have it already: whoever made it is told, unless that is known to be done.
+static void use_run(struct detect_frame *frame, unsigned what, int row, int first, int end)
+{
+	if (!frame->clock || !(frame->untold[row] & what))
+		return;
+	if (frame_share(frame, times_of(frame, what, row) + first, end - first, 1) &&
+	    end - first == frame->tiles_across)
+		frame->untold[row] &= (uint8_t)~what;
 }
 
 // One kind of thing in one row of tiles from tile `first` up to `end`: runs of tiles that lack it at once.
-static void make_runs(struct detect_frame *frame, unsigned what, int row, int first, int end, struct detect_result *ret)
+static void make_runs(struct detect_frame *frame, unsigned what, int row, int first, int end, struct stopwatch *watch,
+		      struct detect_result *ret)
 {
 	uint8_t *tiles = frame->tiles + (ptrdiff_t)row * frame->tiles_across;
-	struct tile_time *times =
-		frame->times + (ptrdiff_t)row * frame->tiles_across * MADE_KINDS + __builtin_ctz(what);
 
 	for (int i = first; i < end;) {
-		int from;
-		for (; i < end && tiles[i] & what; i++)
-			if (frame->clock)
-				frame_share(frame, times + (ptrdiff_t)i * MADE_KINDS);
+		int from = i;
+		while (i < end && tiles[i] & what)
+			i++;
+		use_run(frame, what, row, from, i);
 		from = i;
 		while (i < end && !(tiles[i] & what))
 			tiles[i++] |= (uint8_t)what;
 		if (i > from)
-			make_run(frame, what, row, from, i, times + (ptrdiff_t)from * MADE_KINDS, ret);
+			make_run(frame, what, row, from, i, watch, ret);
+	}
+}
+
+// What all tiles of a row from `first` up to `end` have.
+static unsigned made_of_all(const struct detect_frame *frame, int row, int first, int end)
+{
+	const uint8_t *tiles = frame->tiles + (ptrdiff_t)row * frame->tiles_across;
+	uint8_t all = UINT8_MAX;
+
+	for (int i = first; i < end; i++)
+		all &= tiles[i];
+	return all;
+}
+
+static void need_row(struct detect_frame *frame, unsigned made, int row, int first, int end, struct stopwatch *watch,
+		     struct detect_result *ret)
+{
+	unsigned all = made_of_all(frame, row, first, end);
+
+	for (unsigned left = made; left; left &= left - 1) {
+		unsigned what = left & -left;
+
+		if (all & what)
+			use_run(frame, what, row, first, end);
+		else
+			make_runs(frame, what, row, first, end, watch, ret);
 	}
 }
 
@@ -105,6 +147,7 @@ void frame_need(struct detect_frame *frame, unsigned made, struct rect area, str
 {
 	int first = area.left / TILE_WIDTH, end = (area.right + TILE_WIDTH - 1) / TILE_WIDTH;
 	int bottom = (area.bottom + TILE_HEIGHT - 1) / TILE_HEIGHT;
+	struct stopwatch watch = {.clock = frame->clock};
 
 	for (int shift = BOX_SHIFT_MAX; shift > 2; shift--)
 		if (made & (unsigned)MADE_BOXES << shift)
@@ -114,8 +157,7 @@ void frame_need(struct detect_frame *frame, unsigned made, struct rect area, str
 	for (unsigned left = made; left; left &= left - 1)
 		ret->used |= 1U << part_of(left & -left);
 	for (int row = area.top / TILE_HEIGHT; row < bottom; row++)
-		for (unsigned left = made; left; left &= left - 1)
-			make_runs(frame, left & -left, row, first, end, ret);
+		need_row(frame, made, row, first, end, &watch, ret);
 	ret->shared = frame->shared;
 	ret->n_shared = frame->n_shared;
 }

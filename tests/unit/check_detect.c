@@ -773,7 +773,9 @@ START_TEST(preparation_is_timed_once)
 		ck_assert_int_eq(first.prepared_ns[i] > 0, first.prepared >> i & 1);
 		sum += first.prepared_ns[i];
 	}
-	ck_assert_int_eq(sum, 7 * reads / 2);
+	// A reading ends a piece, or begins the first of several in a row: at most every other one.
+	ck_assert_int_ge(sum, 7 * reads / 2);
+	ck_assert_int_le(sum, 7 * (reads - 1));
 	detect_image(frame, template_, &query, &second);
 	ck_assert_int_eq(clock_reads, reads);
 	ck_assert(second.used == first.used && second.prepared == 0);
