@@ -175,6 +175,12 @@ static bool message_fits(const uint8_t *body, size_t size, const struct report_q
 	return message_bytes_fit(body, size, query);
 }
 
+/// What comes before the first occurrence of all is given with it.
+static bool beginning_is_wanted(const struct folder_source *source, const uint8_t *body, size_t size)
+{
+	return source->skip == 0 && beginning_bytes_fit(body, size, &source->query);
+}
+
 /// How many of those that fit come before the last ones.
 static int count_skipped(struct folder_source *source)
 {
@@ -199,8 +205,11 @@ static int next_occurrence(struct folder_source *source, const uint8_t **ret_dat
 	int r;
 
 	while ((r = files_next(&source->files, ret_data, ret_size, &body, &body_size)) > 0) {
-		if (!message_fits(body, body_size, &source->query))
+		if (!message_fits(body, body_size, &source->query)) {
+			if (beginning_is_wanted(source, body, body_size))
+				break;
 			continue;
+		}
 		if (source->skip == 0)
 			break;
 		source->skip--;

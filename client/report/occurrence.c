@@ -80,20 +80,27 @@ static int packed_event_id(const struct scanned_field *event, int64_t *ret)
 	return r;
 }
 
-bool message_bytes_fit(const uint8_t *data, size_t size, const struct report_query *query)
+struct scanned_message {
+	uint32_t payload; ///< the number of its field; 0: none
+	int64_t event_id, at_ns;
+};
+
+/// @return 0, -EBADMSG
+static int message_scan(const uint8_t *data, size_t size, struct scanned_message *ret)
 {
 	struct field_scan scan = {data, size};
 	struct scanned_field field;
-	int64_t event_id = 0, ms = 0, at_ns = 0;
-	bool occurrence = false, has_at = false;
+	int64_t ms = 0, at_ns = 0;
+	bool has_at = false;
 	int r;
 
+	*ret = (struct scanned_message){0};
 	while ((r = fields_next(&scan, &field)) > 0) {
 		if (field.number >= 2 && field.number <= 5 && field.bytes) {
-			occurrence = field.number <= 3;
-			event_id = 0;
-			if (occurrence && packed_event_id(&field, &event_id) < 0)
-				return true;
+			ret->payload = field.number;
+			ret->event_id = 0;
+			if (field.number <= 3 && packed_event_id(&field, &ret->event_id) < 0)
+				return -EBADMSG;
 		} else if (field.number == 1 && !field.bytes) {
 			ms = (int64_t)field.value;
 		} else if (field.number == 7 && !field.bytes) {
@@ -101,7 +108,30 @@ bool message_bytes_fit(const uint8_t *data, size_t size, const struct report_que
 			has_at = true;
 		}
 	}
-	return r < 0 || (occurrence && place_fits(event_id, has_at ? at_ns : ms_to_ns(ms), query));
+	ret->at_ns = has_at ? at_ns : ms_to_ns(ms);
+	return r;
+}
+
+bool message_bytes_fit(const uint8_t *data, size_t size, const struct report_query *query)
+{
+	struct scanned_message message;
+
+	if (message_scan(data, size, &message) < 0)
+		return true;
+	return (message.payload == 2 || message.payload == 3) && place_fits(message.event_id, message.at_ns, query);
+}
+
+/// No event is chosen: how things stood is about none.
+static bool beginning_fits(int64_t at_ns, const struct report_query *query)
+{
+	return query->n_event_ids == 0 && at_ns >= query->since_ns && at_ns < query->until_ns;
+}
+
+bool beginning_bytes_fit(const uint8_t *data, size_t size, const struct report_query *query)
+{
+	struct scanned_message message;
+
+	return message_scan(data, size, &message) == 0 && message.payload == 4 && beginning_fits(message.at_ns, query);
 }
 
 static struct maybe acting_ns(const Condprof__DebugReportMessage *message)
@@ -208,7 +238,34 @@ struct walk {
 	void *context;
 	struct frames frames;
 	struct condition_room room;
+	bool begun; ///< something came before
 };
+
+/// Every segment begins with how things stood; only what has nothing before it is of interest. A part of the report may
+/// begin with any of them: then it is known of the report's very first alone, by its time.
+static bool take_beginning(const struct walk *walk, const Condprof__DebugReportMessage *message, struct occurrence *ret)
+{
+	const Condprof__DebugReportOverview *overview = walk->report->overview;
+	bool from_start = walk->query->since_ns == INT64_MIN && walk->query->last == 0;
+	int64_t at_ns = done_at(message);
+
+	if (walk->begun || message->payload_case != CONDPROF__DEBUG_REPORT_MESSAGE__PAYLOAD_COUNTERS_INIT ||
+	    !beginning_fits(at_ns, walk->query))
+		return false;
+	*ret = (struct occurrence){
+		.at_ns = at_ns,
+		.n_values = message->counters_init->n_counters,
+		.values = message->counters_init->counters,
+	};
+	if (at_ns == 0 && (message->event_states || overview->continues_session > 0)) {
+		ret->kind = ENTRY_CONTINUES;
+		ret->n_states = message->event_states ? message->event_states->n_events : 0;
+		ret->states = message->event_states ? message->event_states->events : NULL;
+	} else if (from_start && overview->dropped_segments > 0) {
+		ret->kind = ENTRY_AFTER_DROPPED;
+	}
+	return ret->kind != ENTRY_OCCURRENCE;
+}
 
 static int take_message(struct walk *walk, const uint8_t *body, size_t size)
 {
@@ -229,6 +286,12 @@ static int take_message(struct walk *walk, const uint8_t *body, size_t size)
 		occurrence.at_ns = done_at(message);
 		occurrence.acting_ns = acting_ns(message);
 		r = room ? walk->each(walk->context, &occurrence) : -ENOMEM;
+		walk->begun = true;
+	} else if (take_beginning(walk, message, &occurrence)) {
+		r = walk->each(walk->context, &occurrence);
+		walk->begun = true;
+	} else if (message->payload_case == CONDPROF__DEBUG_REPORT_MESSAGE__PAYLOAD_COUNTERS_INIT) {
+		walk->begun = true;
 	}
 	condprof__debug_report_message__free_unpacked(message, NULL);
 	return r;

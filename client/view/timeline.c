@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const action_names[] = {
 	[CONDPROF__ACTION_KIND__ACTION_CLICK] = "click",
@@ -75,6 +76,7 @@ static const struct field columns[] = {
 	{.name = "detecting_ns", .title = "Detecting", .number = true, .width = 13},
 	{.name = "checking_ns", .title = "Checking", .number = true, .width = 9, .spare = 2},
 	{.name = "acting_ns", .title = "Acting", .number = true, .width = 9, .spare = 1},
+	{.name = "beginning"},
 };
 static const struct table table = {
 	.field = {.name = "occurrences", .title = ""},
@@ -85,6 +87,12 @@ static const struct table table = {
 	.stream = true,
 	.main = true,
 	.empty = "No occurrence fits: no event was fulfilled, or none in this time.",
+};
+
+static const char *const beginning_names[] = {
+	[ENTRY_OCCURRENCE] = NULL,
+	[ENTRY_CONTINUES] = "continues-session",
+	[ENTRY_AFTER_DROPPED] = "after-dropped",
 };
 
 /// A name where the scenario knows the id, else #id.
@@ -188,6 +196,97 @@ static void write_actions(const struct timeline_view *view, const struct occurre
 	render_table_close(view->render);
 }
 
+// --- what it begins with ---------------------------------------------------------------------------------------------
+
+static void write_values(const struct timeline_view *view, const struct occurrence *beginning)
+{
+	render_table_open(view->render, &nested_tables[NESTED_COUNTERS]);
+	for (size_t i = 0; i < beginning->n_values; i++) {
+		const Condprof__CounterInit *counter = beginning->values[i];
+
+		render_row(view->render, (struct cell[]){
+						 cell_text(counter->name ? counter->name : ""),
+						 cell_null(),
+						 cell_number(counter->initial_value),
+					 });
+	}
+	render_table_close(view->render);
+}
+
+static void write_state(const struct timeline_view *view, const char *name, bool enabled)
+{
+	render_row(view->render, (struct cell[]){cell_text(name), cell_flag(enabled)});
+}
+
+static bool as_in_scenario(const struct report_event *event)
+{
+	return event->definition && event->definition->enabled;
+}
+
+/// Of all events; for people those that are disabled, or were when the scenario began. @return 0, -ENOMEM
+static int write_all_states(const struct timeline_view *view, const struct occurrence *beginning)
+{
+	const struct report *report = view->report;
+	CLEANUP_FREE bool *enabled = calloc(report->n_events + 1, sizeof(*enabled));
+	char number[24];
+
+	if (!enabled)
+		return -ENOMEM;
+	for (size_t i = 0; i < report->n_events; i++)
+		enabled[i] = as_in_scenario(&report->events[i]);
+	render_table_open(view->render, &nested_tables[NESTED_STATES]);
+	for (size_t i = 0; i < beginning->n_states; i++) {
+		const Condprof__EventStateChange *state = beginning->states[i];
+		const struct report_event *event = report_event_by_id(report, state->event_id);
+
+		if (event && event->definition)
+			enabled[event - report->events] = state->new_value;
+		else
+			write_state(view, event_text(report, state->event_id, number), state->new_value);
+	}
+	for (size_t i = 0; i < report->n_events; i++) {
+		const struct report_event *event = &report->events[i];
+		bool telling = !enabled[i] || !as_in_scenario(event);
+
+		if (event->definition && (telling || !render_for_people(view->render)))
+			write_state(view, event->name, enabled[i]);
+	}
+	render_table_close(view->render);
+	return 0;
+}
+
+/// An entry of its own, before the first occurrence. No event's name has brackets around it by chance and no event id.
+static int write_beginning(const struct timeline_view *view, const struct occurrence *beginning)
+{
+	const struct render *render = view->render;
+	bool continues = beginning->kind == ENTRY_CONTINUES;
+	int64_t from = view->report->overview->continues_session;
+	char text[64] = "(earlier ones dropped)";
+
+	if (continues && from > 0)
+		snprintf(text, sizeof(text), "(continues session %" PRId64 ")", from);
+	else if (continues)
+		strcpy(text, "(continues a session)");
+	render_row(view->render, (struct cell[]){
+					 cell_duration(beginning->at_ns),
+					 cell_null(),
+					 cell_if(render_for_people(render), cell_text(text)),
+					 cell_null(),
+					 cell_null(),
+					 cell_null(),
+					 cell_null(),
+					 cell_null(),
+					 cell_text(beginning_names[beginning->kind]),
+				 });
+	write_conditions(view, beginning);
+	write_values(view, beginning);
+	int r = continues ? write_all_states(view, beginning) : 0;
+	if (!continues)
+		write_states(view, beginning);
+	write_actions(view, beginning);
+	return r;
+}
+
 int view_timeline_occurrence(void *context, const struct occurrence *occurrence)
 {
 	struct timeline_view *view = context;
@@ -195,6 +294,8 @@ int view_timeline_occurrence(void *context, const struct occurrence *occurrence)
 	int64_t after_ns;
 	bool after = view->any && !__builtin_sub_overflow(occurrence->at_ns, view->previous_ns, &after_ns);
 
+	if (occurrence->kind != ENTRY_OCCURRENCE)
+		return write_beginning(view, occurrence);
 	render_row(view->render, (struct cell[]){
 					 cell_duration(occurrence->at_ns),
 					 cell_if(after, cell_duration(after ? after_ns : 0)),
@@ -204,6 +305,7 @@ int view_timeline_occurrence(void *context, const struct occurrence *occurrence)
 					 cell_maybe_duration(occurrence->detecting_ns),
 					 cell_maybe_duration(occurrence->checking_ns),
 					 cell_maybe_duration(occurrence->acting_ns),
+					 cell_null(),
 				 });
 	write_conditions(view, occurrence);
 	write_counters(view, occurrence);

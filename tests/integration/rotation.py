@@ -163,6 +163,22 @@ def test_event_states_and_counters_go_on():
         equal(after.messages[0].counters_init.counters[0].initial_value, 1)
         _, names = after.names()
         equal([(names[one.event_id], one.new_value) for one in after.messages[0].event_states.events], [('always', False)])
+        check_beginning_shown(daemon, first)
+
+
+def check_beginning_shown(daemon, first):
+    for where in (first + 1, daemon.state / 'reports' / str(first + 1)):
+        words = ['report', where, '--view', 'timeline']
+        shown = daemon.ctl(*words, '--json').json()['occurrences']
+        equal([(one['at_ns'], one['event'], one['beginning'], one['counters'], one['event_states']) for one in shown],
+              [(0, None, 'continues-session', [{'name': 'seen', 'old': None, 'new': 1}],
+                [{'event': 'always', 'enabled': False}, {'event': 'idle', 'enabled': True}])])
+        contains(daemon.ctl(*words).ok().out, f'(continues session {first})', 'counter seen ', 'to 1', 'event always  disabled')
+        contains(daemon.ctl(*words, '--output', 'csv').ok().out, '0,,,,,,,continues-session,[],"[{""name"":""seen""')
+        contains(daemon.ctl('report', where, '--output', 'html').ok().out, f'(continues session {first})')
+        equal(daemon.ctl(*words, '--json', '--event', 'always').json()['occurrences'], [])
+    equal([one['beginning'] for one in daemon.ctl('report', first, '--view', 'timeline', '--json').json()['occurrences']],
+          [None])
 
 
 def test_watching_goes_on_in_the_next_report():

@@ -286,6 +286,34 @@ def empty(path):
     (path / 'messages.pb').write_bytes(b'')
 
 
+def beginning(at, values, states=None):
+    """How things stood: what a report goes on from."""
+    message = report.DebugReportMessage(relative_timestamp_ms=at // MS, counters_init=report.CountersInitMessage(
+        counters=[report.CounterInit(name=name, initial_value=value) for name, value in values.items()]))
+    if at:
+        message.actions_completed_at_ns = at
+    if states is not None:
+        message.event_states.events.extend(report.EventStateChange(event_id=number, new_value=state)
+                                           for number, state in states.items())
+    return message
+
+
+def continued(path):
+    """Goes on where another report ended; a later segment begins with the counters too."""
+    messages = kiosk_messages()
+    write(path, kiosk(), kiosk_overview(session_id=13, continues_session=12),
+          segments=[[beginning(0, {'retries': 3, 'tries': math.inf}, {1: False, 3: True, 99: False})] + messages[:2]],
+          messages=[beginning(3040 * MS, {'retries': 4, 'tries': math.inf})] + messages[2:] + [kiosk_closing()])
+
+
+def dropped(path):
+    """Its oldest segments were given up."""
+    messages = kiosk_messages()
+    write(path, kiosk(), kiosk_overview(continues_session=11, dropped_segments=1, dropped_occurrences=2),
+          messages=[beginning(3040 * MS, {'retries': 4, 'tries': -math.inf, 'odd': math.nan})] + messages[2:]
+          + [kiosk_closing()])
+
+
 def never_checked(path):
     """Ended before its first pass."""
     overview = kiosk_overview(frame_count=0, frames=0, missed_passes=0, lost_occurrences=0, reason=report.REASON_STOPPED,
@@ -566,7 +594,7 @@ def first_message(data):
 
 
 SHAPES = {'finished': finished, 'first-shape': first_shape, 'timed-shape': timed_shape, 'torn': torn, 'empty': empty,
-          'never-checked': never_checked, 'hostile': hostile, 'compared-base': compared_base, 'compared-new': compared_new,
+          'never-checked': never_checked, 'hostile': hostile, 'continued': continued, 'dropped': dropped, 'compared-base': compared_base, 'compared-new': compared_new,
           'advised': advised, 'advised-idle': advised_idle}
 
 if __name__ == '__main__':

@@ -191,8 +191,8 @@ END_TEST
 
 // --- golden reports --------------------------------------------------------------------------------------------------
 
-static const char *const shapes[] = {"finished", "first-shape",   "timed-shape", "torn",
-				     "empty",    "never-checked", "hostile"};
+static const char *const shapes[] = {"finished",      "first-shape", "timed-shape", "torn",   "empty",
+				     "never-checked", "hostile",     "continued",   "dropped"};
 
 static void show(struct render *render, enum view_kind view, struct report *report, const char *shape)
 {
@@ -386,6 +386,61 @@ START_TEST(bytes_fit_as_messages_do)
 }
 END_TEST
 
+/// What a report goes on from comes once, first, and only where nothing is missing before it.
+static const struct {
+	const char *shape;
+	struct report_query query;
+	enum entry_kind first;
+	int count;
+} beginnings[] = {
+	{"continued", {true, INT64_MIN, INT64_MAX, NULL, 0, 0}, ENTRY_CONTINUES, 5},
+	{"continued", {true, 0, INT64_MAX, NULL, 0, 0}, ENTRY_CONTINUES, 5},
+	{"continued", {true, INT64_MIN, INT64_MAX, NULL, 0, 4}, ENTRY_CONTINUES, 5},
+	{"continued", {true, INT64_MIN, 1, NULL, 0, 0}, ENTRY_CONTINUES, 1},
+	{"continued", {true, INT64_MIN, INT64_MAX, NULL, 0, 3}, ENTRY_OCCURRENCE, 3},
+	{"continued", {true, INT64_MIN, INT64_MAX, NULL, 0, 2}, ENTRY_OCCURRENCE, 2},
+	{"continued", {true, 1, INT64_MAX, NULL, 0, 0}, ENTRY_OCCURRENCE, 4},
+	{"continued", {true, 3040 * NSEC_PER_MSEC + 1, INT64_MAX, NULL, 0, 0}, ENTRY_OCCURRENCE, 2},
+	{"continued", {true, INT64_MIN, INT64_MAX, give_up_id, 1, 0}, ENTRY_OCCURRENCE, 2},
+	{"dropped", {true, INT64_MIN, INT64_MAX, NULL, 0, 0}, ENTRY_AFTER_DROPPED, 4},
+	{"dropped", {true, 0, INT64_MAX, NULL, 0, 0}, ENTRY_OCCURRENCE, 3},
+	{"dropped", {true, INT64_MIN, INT64_MAX, NULL, 0, 2}, ENTRY_OCCURRENCE, 2},
+	{"finished", {true, INT64_MIN, INT64_MAX, NULL, 0, 0}, ENTRY_OCCURRENCE, 4},
+	{"first-shape", {true, INT64_MIN, INT64_MAX, NULL, 0, 0}, ENTRY_OCCURRENCE, 1},
+};
+
+struct entries {
+	int count;
+	enum entry_kind first;
+};
+
+static int note_entry(void *context, const struct occurrence *occurrence)
+{
+	struct entries *entries = context;
+
+	if (entries->count++ == 0)
+		entries->first = occurrence->kind;
+	else
+		ck_assert_int_eq(occurrence->kind, ENTRY_OCCURRENCE);
+	return 0;
+}
+
+START_TEST(begun)
+{
+	struct report *report = golden_report(beginnings[_i].shape);
+	struct report_source *source = golden_source(beginnings[_i].shape, &beginnings[_i].query);
+	struct error error = {0};
+	struct entries entries = {0};
+
+	ck_assert_int_eq(report_each_occurrence(source, report, &beginnings[_i].query, note_entry, &entries, &error),
+			 0);
+	ck_assert_int_eq(entries.count, beginnings[_i].count);
+	ck_assert_int_eq(entries.first, beginnings[_i].first);
+	report_source_close(source);
+	report_free(report);
+}
+END_TEST
+
 START_TEST(torn_bytes_fit)
 {
 	// at 7 ms, an image event of id 2; then everything that is no message
@@ -492,6 +547,7 @@ int main(void)
 	tcase_add_loop_test(test, choose, 0, ARRAY_SIZE(choices));
 	tcase_add_loop_test(test, queried, 0, ARRAY_SIZE(queries));
 	tcase_add_loop_test(test, bytes_fit_as_messages_do, 0, ARRAY_SIZE(shapes));
+	tcase_add_loop_test(test, begun, 0, ARRAY_SIZE(beginnings));
 	tcase_add_test(test, torn_bytes_fit);
 	tcase_add_test(test, figures);
 	tcase_add_test(test, no_report);
