@@ -422,10 +422,11 @@ static void describe_session(struct report *report)
 	session->duration_ns = duration.value;
 	session->has_passes = overview->has_frame_count;
 	session->passes = overview->frame_count;
-	session->screen = report->scenario->screen;
-	session->input = report->scenario->input;
-	session->has_dry_run = report->scenario->has_dry_run;
-	session->dry_run = report->scenario->dry_run;
+	// older overviews do not tell; the scenario that is kept beside them does, as run
+	session->screen = overview->screen ? overview->screen : report->scenario->screen;
+	session->input = overview->input ? overview->input : report->scenario->input;
+	session->has_dry_run = overview->has_dry_run || report->scenario->has_dry_run;
+	session->dry_run = overview->has_dry_run ? overview->dry_run : report->scenario->dry_run;
 }
 
 int report_load(struct report_source *source, struct report **ret, struct error *error)

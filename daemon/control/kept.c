@@ -38,6 +38,10 @@ static void kept_overview(const Condprof__DebugReportOverview *overview, Condpro
 	ret->continues_session = overview->continues_session;
 	ret->has_continued_by = overview->has_continued_by;
 	ret->continued_by = overview->continued_by;
+	ret->screen = overview->screen;
+	ret->input = overview->input;
+	ret->has_dry_run = overview->has_dry_run;
+	ret->dry_run = overview->dry_run;
 	kept_times(overview, ret);
 }
 

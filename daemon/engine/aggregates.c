@@ -4,6 +4,7 @@
 
 #include "daemon/engine/detector.h"
 #include "daemon/engine/processor.h"
+#include "proto/limits.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -101,6 +102,10 @@ static void fill_ending(const struct overview_facts *facts, Condprof__DebugRepor
 	o->continues_session = facts->continues_session;
 	o->has_continued_by = facts->continued_by != 0;
 	o->continued_by = facts->continued_by;
+	o->screen = (char *)(uintptr_t)facts->screen;
+	o->input = (char *)(uintptr_t)facts->input;
+	o->has_dry_run = facts->screen && facts->input;
+	o->dry_run = facts->dry_run;
 	if (!facts->ended)
 		return;
 	o->has_reason = o->has_result = o->has_ended_unix_ns = true;
@@ -480,5 +485,5 @@ size_t aggregates_most_bytes(const struct scenario *scenario)
 	for (uint32_t i = 0; i < scenario->n_counters; i++)
 		names += strlen(scenario->counters[i].name) + 4;
 	return scenario->n_conditions * condition + scenario->n_events * event + names + 2 * histogram + GAPS_MAX * 26 +
-	       PATH_MAX + sizeof(struct tape_figures) + 1024;
+	       PATH_MAX + 2 * TEXT_MAX_BYTES + sizeof(struct tape_figures) + 1024;
 }

@@ -22,6 +22,8 @@ struct overview_facts {
 	int64_t lost_occurrences, dropped_occurrences, dropped_segments;
 	int64_t continues_session, continued_by; ///< of a rotated run; 0: none
 	struct tape *tape;                       ///< NULL: the run is not recorded
+	const char *screen, *input;              ///< NULL: not told, and then `dry_run` isn't either
+	bool dry_run;
 };
 
 /// @param ret packed DebugReportOverview, undelimited; the caller's

@@ -525,13 +525,16 @@ int session_start(const struct session_params *params, struct session **ret, str
 	session->references = 2;
 	session->p = *params;
 	session->scenario = params->scenario;
+	session->screen_uri = strdup(params->screen_uri);
+	session->input_uri = strdup(params->input_uri);
 	session->run = (struct session_run){
 		.scenario = params->scenario,
 		.period_ns = params->period_ns,
 		.writer = params->writer,
+		.screen = session->screen_uri,
+		.input = session->input_uri,
+		.dry_run = params->dry_run,
 	};
-	session->screen_uri = strdup(params->screen_uri);
-	session->input_uri = strdup(params->input_uri);
 	snprintf(name, sizeof(name), "engine-%lld", (long long)params->id);
 	name[15] = '\0';
 	session->record = params->record ? strdup(params->record) : NULL;

@@ -127,6 +127,9 @@ int session_report_overview(struct session_report *report, struct losses lost, u
 		.continues_session = report->continues_session,
 		.continued_by = atomic_load(&report->continued_by),
 		.tape = report->run->tape,
+		.screen = report->run->screen,
+		.input = report->run->input,
+		.dry_run = report->run->dry_run,
 	};
 	struct progress progress;
 

@@ -14,6 +14,8 @@ struct session_run {
 	struct writer *writer;           ///< NULL: no report is kept
 	const struct progress *progress; ///< of the whole run; NULL before there is a processor
 	struct tape *tape;               ///< NULL: it is not recorded
+	const char *screen, *input;      ///< the session's
+	bool dry_run;
 };
 
 /// Counts of the whole run at one moment: a report has the difference of two.

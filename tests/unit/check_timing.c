@@ -685,7 +685,10 @@ START_TEST(test_overview)
 				       .ending = {CONDPROF__END_REASON__REASON_PASSES, 0, ""},
 				       .started_unix_ns = 5,
 				       .ended_unix_ns = 6,
-				       .lost_occurrences = 9};
+				       .lost_occurrences = 9,
+				       .screen = "replay:/frames",
+				       .input = "log:",
+				       .dry_run = true};
 	Condprof__DebugReportOverview *o;
 	CLEANUP_FREE uint8_t *data = NULL;
 	size_t size;
@@ -735,6 +738,9 @@ START_TEST(test_overview)
 	ck_assert_int_eq(o->time->duration_ns, o->time->processing_ns + o->time->limiter_wait_ns + o->time->other_ns);
 	ck_assert_int_eq(o->lateness->buckets[0], 4);
 	ck_assert_int_eq(o->period_ns, 100 * NSEC_PER_MSEC);
+	ck_assert_str_eq(o->screen, "replay:/frames");
+	ck_assert_str_eq(o->input, "log:");
+	ck_assert(o->has_dry_run && o->dry_run);
 	condprof__debug_report_overview__free_unpacked(o, NULL);
 	timing_free(timing);
 	maker_free(maker);
