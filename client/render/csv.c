@@ -81,9 +81,11 @@ static void write_cell(struct render *render, FILE *out, struct cell cell)
 	char text[FORMAT_SIZE];
 
 	if (cell.kind == CELL_NULL || cell.kind == CELL_HISTOGRAM ||
-	    ((cell.kind == CELL_NUMBER || cell.kind == CELL_SHARE) && !isfinite(cell.number)))
+	    (cell.kind == CELL_SHARE && !isfinite(cell.number)))
 		return;
-	if (cell.kind == CELL_MOMENT) {
+	if (cell.kind == CELL_NUMBER) {
+		fputs(format_number(cell.number, text), out);
+	} else if (cell.kind == CELL_MOMENT) {
 		fputs(format_rfc3339(cell.integer, text), out);
 	} else if (cell.kind == CELL_TEXT) {
 		CLEANUP_FREE char *clean = text_clean(cell.text);

@@ -121,10 +121,19 @@ char *format_bytes(int64_t bytes, char out[FORMAT_SIZE])
 	return out;
 }
 
-char *format_number(double number, char out[FORMAT_SIZE])
+const char *format_not_finite(double number)
 {
 	if (isnan(number))
-		return strcpy(out, "nan"); // its sign means nothing
+		return "NaN"; // its sign means nothing
+	return !isinf(number) ? NULL : number > 0 ? "Infinity" : "-Infinity";
+}
+
+char *format_number(double number, char out[FORMAT_SIZE])
+{
+	const char *word = format_not_finite(number);
+
+	if (word)
+		return strcpy(out, word);
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(out, FORMAT_SIZE, "%.*g", digits, number);
 		if (strtod(out, NULL) == number)
@@ -165,7 +174,11 @@ char *format_local(int64_t unix_ns, char out[FORMAT_SIZE])
 /// A number for people: whole ones without an exponent. @param decimals 0: as many as it has
 static char *format_readable(double number, int decimals, char out[FORMAT_SIZE])
 {
-	if (decimals > 0 && fabs(number) < 1e15)
+	const char *word = format_not_finite(number);
+
+	if (word)
+		strcpy(out, word);
+	else if (decimals > 0 && fabs(number) < 1e15)
 		snprintf(out, FORMAT_SIZE, "%.*f", decimals, number);
 	else if (fabs(number) < 1e15 && number == floor(number))
 		snprintf(out, FORMAT_SIZE, "%.0f", number);

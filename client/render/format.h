@@ -23,7 +23,10 @@ char *format_count(int64_t count, const char *one, const char *several, char out
 /// "512 B", "17.6 KiB", "2.0 GiB". @return out
 char *format_bytes(int64_t bytes, char out[FORMAT_SIZE]);
 
-/// The shortest decimal that reads back as the same double. @return out
+/// The words of what is no finite number: Infinity, -Infinity, NaN. NULL: it is one
+const char *format_not_finite(double number);
+
+/// The shortest decimal that reads back as the same double, or the word. @return out
 char *format_number(double number, char out[FORMAT_SIZE]);
 
 /// UTC with milliseconds: 2026-03-01T12:34:56.789Z. @return out

@@ -239,7 +239,7 @@ static void write_raw(FILE *out, struct cell cell)
 		break;
 	case CELL_NUMBER:
 	case CELL_SHARE:
-		if (isfinite(cell.number))
+		if (cell.kind == CELL_NUMBER || isfinite(cell.number)) // the script reads Infinity as a number
 			fputs(format_number(cell.number, text), out);
 		break;
 	case CELL_NULL:

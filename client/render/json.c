@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
 // JSON, written as it comes: a member of the document a line, and a row of its tables a line. Names are those of the
-// fields; fields without one are left out. Always valid: strings become UTF-8, what is no number becomes null.
+// fields; fields without one are left out. Always valid: strings become UTF-8, numbers
+// that JSON has none for (a counter may be infinite) a word in a string.
 #include "config.h"
 
 #include "client/render/backend.h"
@@ -86,7 +87,9 @@ void json_write_cell(FILE *out, struct cell cell)
 		fprintf(out, "%" PRId64, cell.integer);
 		break;
 	case CELL_NUMBER:
-	case CELL_SHARE:
+		fprintf(out, isfinite(cell.number) ? "%s" : "\"%s\"", format_number(cell.number, text));
+		break;
+	case CELL_SHARE: // of nothing: not known
 		fputs(isfinite(cell.number) ? format_number(cell.number, text) : "null", out);
 		break;
 	case CELL_MOMENT:

@@ -247,7 +247,8 @@ static void condition_cells(const struct report_diff *diff, const struct conditi
 	condition_figures(diff, pair, cells);
 	cells[COLUMN_LOW] = cell_if(pair->has_means, cell_maybe_duration(low));
 	cells[COLUMN_HIGH] = cell_if(pair->has_means, cell_maybe_duration(high));
-	cells[COLUMN_DEGREES] = cell_if(pair->has_means, cell_number(pair->means.degrees));
+	cells[COLUMN_DEGREES] =
+		cell_if(pair->has_means && isfinite(pair->means.degrees), cell_number(pair->means.degrees));
 	cells[COLUMN_EXCEEDS] = cell_if(pair->has_means, cell_flag(pair->means.exceeds_spread));
 }
 

@@ -299,7 +299,9 @@ static const struct {
 		  "a\xc3"},
 	 "\"\\ufffda\\ufffd\""},
 	{{.kind = CELL_TEXT, .text = "\xe2\x80\xa8\xc2\x9b漢"}, "\"\\u2028\\u009b漢\""},
-	{{.kind = CELL_NUMBER, .number = INFINITY}, "null"},
+	{{.kind = CELL_NUMBER, .number = INFINITY}, "\"Infinity\""},
+	{{.kind = CELL_NUMBER, .number = -INFINITY}, "\"-Infinity\""},
+	{{.kind = CELL_NUMBER, .number = NAN}, "\"NaN\""},
 	{{.kind = CELL_NUMBER, .number = -0.1}, "-0.1"},
 	{{.kind = CELL_SHARE, .number = NAN}, "null"},
 	{{.kind = CELL_DURATION, .integer = INT64_MIN}, "-9223372036854775808"},
@@ -317,6 +319,26 @@ START_TEST(json_cells)
 	snprintf(wanted, sizeof(wanted), "{\n  \"schema\": 1,\n  \"v\": %s\n}\n", cells[_i].json);
 	ck_assert_str_eq(end(&printed), wanted);
 	free(printed.text);
+}
+END_TEST
+
+START_TEST(csv_and_text_of_no_finite_number)
+{
+	static const struct field field = {.name = "v", .title = "v"};
+	static const double numbers[] = {INFINITY, -INFINITY, NAN};
+	struct printed csv, text;
+
+	begin(&csv, OUTPUT_CSV, &(struct render_style){0});
+	begin(&text, OUTPUT_TEXT, &(struct render_style){0});
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		render_value(csv.render, &field, cell_number(numbers[i]));
+		render_value(text.render, &field, cell_number(numbers[i]));
+	}
+	render_value(csv.render, &field, cell_null());
+	ck_assert_str_eq(end(&csv), "name,value\nv,Infinity\nv,-Infinity\nv,NaN\nv,\n");
+	ck_assert_str_eq(end(&text), "  v  Infinity\n  v  -Infinity\n  v  NaN\n");
+	free(csv.text);
+	free(text.text);
 }
 END_TEST
 
@@ -495,6 +517,7 @@ int main(void)
 	tcase_add_test(test, json_document);
 	tcase_add_test(test, csv_of_a_table);
 	tcase_add_test(test, csv_of_values);
+	tcase_add_test(test, csv_and_text_of_no_finite_number);
 	tcase_add_loop_test(test, json_cells, 0, ARRAY_SIZE(cells));
 	tcase_add_test(test, full_disk);
 	suite_add_tcase(suite, test);

@@ -142,7 +142,9 @@ START_TEST(number_reads_back)
 	ck_assert(strtod(format_number(numbers[_i], text), NULL) == numbers[_i]);
 	ck_assert_str_eq(format_number(0.1, text), "0.1");
 	ck_assert_str_eq(format_number(3, text), "3");
-	ck_assert_str_eq(format_number(-NAN, text), "nan");
+	ck_assert_str_eq(format_number(-NAN, text), "NaN");
+	ck_assert_str_eq(format_number(INFINITY, text), "Infinity");
+	ck_assert_str_eq(format_number(-INFINITY, text), "-Infinity");
 }
 END_TEST
 
