@@ -77,6 +77,9 @@ bool bus_link_signal(struct bus_link *link, uint32_t sent);
 /// As bus_link_signal(). @param urgency 0 low, 1 normal, 2 critical
 bool bus_link_notify(struct bus_link *link, uint8_t urgency, const char *text);
 
+/// Any thread: from now on the log is told of this session.
+void bus_link_name(struct bus_link *link, int64_t session);
+
 /// On any thread, as often as one likes: `received` is not called any more and nothing more is taken; what was handed
 /// over before still goes out.
 void bus_link_leave(struct bus_link *link);

@@ -60,7 +60,7 @@ int bus_link_new(struct bus *bus, const struct bus_link_params *params, struct b
 		return -ENOMEM;
 	pthread_mutex_init(&link->lock, NULL);
 	link->bus = bus;
-	link->session = params->session;
+	atomic_init(&link->session, params->session);
 	link->notifies = params->notifies;
 	link->title = strdup(params->title);
 	link->matches = calloc(MAX(params->n_wanted, 1U), sizeof(*link->matches));
@@ -214,6 +214,11 @@ bool bus_link_notify(struct bus_link *link, uint8_t urgency, const char *text)
 	return true;
 }
 
+void bus_link_name(struct bus_link *link, int64_t session)
+{
+	atomic_store(&link->session, session);
+}
+
 void bus_link_leave(struct bus_link *link)
 {
 	struct bus *bus = link->bus;
@@ -309,16 +314,17 @@ void link_say_losses(struct bus_link *link, int64_t now_ns, bool last)
 {
 	uint64_t overflowed = atomic_load_explicit(&link->overflowed, memory_order_relaxed);
 	uint64_t full = overflowed - link->overflow_said, away = link->away - link->away_said;
+	int64_t session = atomic_load(&link->session);
 
 	if ((!full && !away) || (!last && link->said_ns && now_ns - link->said_ns < BUS_SAY_NS))
 		return;
 	if (full)
-		log_line(LOG_LEVEL_WARNING, link->session,
+		log_line(LOG_LEVEL_WARNING, session,
 			 "%llu signal%s or notification%s lost: the bus takes them too slowly",
 			 (unsigned long long)full, full == 1 ? "" : "s", full == 1 ? " is" : "s are");
 	if (away)
-		log_line(LOG_LEVEL_WARNING, link->session, "%llu signal%s lost: %s bus is away",
-			 (unsigned long long)away, away == 1 ? " is" : "s are", away == 1 ? "its" : "their");
+		log_line(LOG_LEVEL_WARNING, session, "%llu signal%s lost: %s bus is away", (unsigned long long)away,
+			 away == 1 ? " is" : "s are", away == 1 ? "its" : "their");
 	link->overflow_said = overflowed;
 	link->away_said = link->away;
 	link->said_ns = now_ns;

@@ -44,7 +44,7 @@ enum link_state {
 struct bus_link {
 	TAILQ_ENTRY(bus_link) link;
 	struct bus *bus;
-	int64_t session;
+	_Atomic int64_t session; ///< for the log
 	char *title;
 	struct bus_match *matches;
 	struct bus_outgoing *outgoing;

@@ -74,6 +74,11 @@ static bool messenger_notify(struct messenger *messenger, Condprof__Level level,
 	return bus_link_notify(of(messenger)->link, urgencies[level], text);
 }
 
+static void messenger_name(struct messenger *messenger, int64_t session)
+{
+	bus_link_name(of(messenger)->link, session);
+}
+
 static void messenger_leave(struct messenger *messenger)
 {
 	bus_link_leave(of(messenger)->link);
@@ -95,6 +100,7 @@ static const struct messenger_ops ops = {
 	.open = messenger_open,
 	.signal = messenger_signal,
 	.notify = messenger_notify,
+	.name = messenger_name,
 	.leave = messenger_leave,
 	.free = messenger_destroy,
 };

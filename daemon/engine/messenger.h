@@ -24,6 +24,8 @@ struct messenger_ops {
 	bool (*signal)(struct messenger *messenger, uint32_t action);
 	/// Hands over a text for people who look at the screen; returns at once. @return false: it cannot be shown
 	bool (*notify)(struct messenger *messenger, Condprof__Level level, const char *text);
+	/// On the session's thread, when it goes on under another id: for the log.
+	void (*name)(struct messenger *messenger, int64_t session);
 	/// On any thread, as often as one likes: nothing is received or sent any more; what was handed over goes out.
 	void (*leave)(struct messenger *messenger);
 	/// Leaves first. When nobody is in another call any longer.

@@ -281,6 +281,28 @@ static int open_session(struct session *session, struct error *error)
 
 // --- rotation --------------------------------------------------------------------------------------------------------
 
+static void thread_name(int64_t id, char ret[16])
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "engine-%" PRId64, id);
+	memcpy(ret, name, 15);
+	ret[15] = '\0';
+}
+
+/// Whoever speaks of the session does so by the id that runs now. On its thread.
+static void name_session(struct session *session, int64_t id)
+{
+	char name[16];
+
+	thread_name(id, name);
+	pthread_setname_np(pthread_self(), name);
+	if (session->run.tape)
+		tape_name(session->run.tape, id);
+	if (session->p.messenger)
+		session->p.messenger->ops->name(session->p.messenger, id);
+}
+
 static void on_taken(struct rotation_target *target)
 {
 	struct session_report *to = (struct session_report *)target;
@@ -288,6 +310,7 @@ static void on_taken(struct rotation_target *target)
 	struct session_report *from = session->report;
 
 	session_report_rotate(from, to);
+	name_session(session, to->id);
 	atomic_store(&session->previous, from);
 	atomic_store(&session->report, to);
 	session->p.notify(session->p.context, session, SESSION_ROTATED);
@@ -506,7 +529,7 @@ int session_start(const struct session_params *params, struct session **ret, str
 {
 	struct session_report *report = NULL;
 	struct session *session;
-	char name[32];
+	char name[16];
 	int r;
 
 	r = check_params(params, error);
@@ -535,8 +558,7 @@ int session_start(const struct session_params *params, struct session **ret, str
 		.input = session->input_uri,
 		.dry_run = params->dry_run,
 	};
-	snprintf(name, sizeof(name), "engine-%lld", (long long)params->id);
-	name[15] = '\0';
+	thread_name(params->id, name);
 	session->record = params->record ? strdup(params->record) : NULL;
 	r = session->screen_uri && session->input_uri && !session->record == !params->record
 		    ? make_report(session, params->id, &report)

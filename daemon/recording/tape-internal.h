@@ -40,7 +40,8 @@ struct buffer {
 };
 
 struct tape {
-	int64_t session_id, max_bytes;
+	_Atomic int64_t session_id; // for the journal
+	int64_t max_bytes;
 	int fd; // the folder
 	char *path;
 	pthread_t thread;

@@ -203,7 +203,7 @@ static struct tape *tape_new(const struct tape_params *params)
 		return NULL;
 	tape->fd = tape->file = -1;
 	tape->references = 2;
-	tape->session_id = params->session_id;
+	atomic_init(&tape->session_id, params->session_id);
 	tape->max_bytes = params->max_bytes;
 	tape->path = strdup(params->path);
 	tape->entries = calloc(ENTRIES, sizeof(*tape->entries));
@@ -263,6 +263,11 @@ int tape_open(const struct tape_params *params, struct tape **ret, struct error 
 	return 0;
 }
 
+void tape_name(struct tape *tape, int64_t session_id)
+{
+	atomic_store(&tape->session_id, session_id);
+}
+
 void tape_figures(struct tape *tape, struct tape_figures *ret)
 {
 	*ret = (struct tape_figures){
@@ -297,8 +302,8 @@ void tape_finish(struct tape *tape)
 	if (pthread_timedjoin_np(tape->thread, NULL, &deadline) == 0)
 		return;
 	pthread_detach(tape->thread);
-	log_line(LOG_LEVEL_WARNING, tape->session_id, "recording in %s: its disk does not answer; it is left alone",
-		 tape->path);
+	log_line(LOG_LEVEL_WARNING, atomic_load(&tape->session_id),
+		 "recording in %s: its disk does not answer; it is left alone", tape->path);
 }
 
 void tape_unref(struct tape *tape)

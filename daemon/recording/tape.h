@@ -51,6 +51,9 @@ void tape_wait_room(struct tape *tape, int wake_fd);
 
 // --- any thread ------------------------------------------------------------------------------------------------------
 
+/// From now on the journal is told of this session.
+void tape_name(struct tape *tape, int64_t session_id);
+
 struct tape_figures {
 	int64_t passes, frames, bytes;
 	int64_t dropped_frames, dropped_passes;

@@ -25,7 +25,7 @@ static void cut_short(struct tape *tape, const char *why)
 		return;
 	snprintf(tape->cut_short, sizeof(tape->cut_short), "%s", why);
 	atomic_store(&tape->cut, true); // release: whoever sees it may read why
-	log_line(LOG_LEVEL_WARNING, tape->session_id, "recording in %s ends here: %s", tape->path, why);
+	log_line(LOG_LEVEL_WARNING, atomic_load(&tape->session_id), "recording in %s ends here: %s", tape->path, why);
 }
 
 static void failed(struct tape *tape, int r)
@@ -63,7 +63,8 @@ static void append(struct tape *tape, const Condprof__RecordingMessage *message)
 		return;
 	}
 	if (begin >= 0 && (ftruncate(tape->file, begin) < 0 || lseek(tape->file, begin, SEEK_SET) < 0))
-		log_line(LOG_LEVEL_WARNING, tape->session_id, "recording in %s: its last message is torn", tape->path);
+		log_line(LOG_LEVEL_WARNING, atomic_load(&tape->session_id), "recording in %s: its last message is torn",
+			 tape->path);
 	failed(tape, r);
 }
 
@@ -313,8 +314,8 @@ static void write_end(struct tape *tape)
 	message.end = &end;
 	append(tape, &message);
 	if (fdatasync(tape->file) < 0 && errno != EINVAL)
-		log_line(LOG_LEVEL_WARNING, tape->session_id, "recording in %s may not survive a power cut: %s",
-			 tape->path, strerror(errno));
+		log_line(LOG_LEVEL_WARNING, atomic_load(&tape->session_id),
+			 "recording in %s may not survive a power cut: %s", tape->path, strerror(errno));
 }
 
 static void wake_engine(struct tape *tape)

@@ -3,6 +3,7 @@
 buses of this test's own."""
 
 import contextlib
+import pathlib
 import time
 
 from condprof_test import (SECOND, Daemon, Refused, contains, control, counter_action, counter_condition, equal, event, folder,
@@ -227,6 +228,21 @@ def test_a_bus_that_dies_is_said_once_and_comes_back():
             until(lambda: counted(client, number).get('reset') == turn, 'the broadcast')
         equal(client.stop(number)[0].passes > 0, True)
         daemon.wait_log('1 signal is lost: its bus is away')
+
+
+def test_what_is_lost_is_said_of_the_session_that_runs():
+    with world({}, {}) as (daemon, client, _, system):
+        number = client.start(triggers(
+            daemon, event('send', [scenario.Condition(name='send', broadcast=scenario.BroadcastCondition(broadcast='send'))],
+                          [signal_action()])))
+        until(lambda: client.status()[0].passes > 0, 'a pass')
+        daemon.ctl('rotate').ok()
+        names = [path.read_text().strip() for path in pathlib.Path(f'/proc/{daemon.process.pid}/task').glob('*/comm')]
+        equal([name for name in names if name.startswith('engine-')], [f'engine-{number + 1}'])
+        system.kill()
+        daemon.wait_log('the system bus is gone')
+        client.emit('send')
+        daemon.wait_log(f'session {number + 1}: 1 signal is lost: its bus is away')
 
 
 def test_a_bus_that_never_answers_stalls_nobody():

@@ -4,6 +4,7 @@
 checks and the same occurrences, also one that was stopped from outside in the middle of a pause, or heard broadcasts."""
 
 import os
+import shutil
 
 from condprof_test import Daemon, contains, equal, folder, png, run, texture, until, write_frames
 
@@ -131,6 +132,15 @@ def test_a_daemon_that_dies():
         number = play(daemon, home)  # what is there is whole, and is played
         assert daemon.ctl('--json', 'report', number).json()['session']['passes'] > 20
         contains(daemon.log(), 'has no end')
+
+
+def test_its_lines_are_of_the_session_that_runs():
+    with folder() as home, Daemon() as daemon:
+        daemon.ctl('start', prepare(home), '--record', home / 'r').ok()
+        until(lambda: daemon.ctl('--json', 'report').json()['session']['recording']['passes'] > 5, 'some passes')
+        daemon.ctl('rotate').ok()
+        shutil.rmtree(home / 'r')
+        daemon.wait_log(f'session 2: recording in {home}/r ends here')
 
 
 def test_what_is_refused():
