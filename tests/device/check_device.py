@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A real boot: the Debian package in a Debian image, booted in QEMU by software emulation, used over SSH.
+"""A real boot: a Debian image, booted in QEMU by software emulation; the Debian package there, installed and used over SSH as
+docs/DEPLOY.md says (deploy.py), and further.
 
     check_device.py PACKAGE.deb FOLDER [TEST…]
 
@@ -9,6 +10,7 @@ gives up after a time; as the emulation is slow, these times are long.
 """
 
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -19,7 +21,8 @@ import subprocess
 import sys
 import time
 
-from condprof_test import CONDPROFCTL, Result, contains, equal, note, png, run, until
+import deploy
+from condprof_test import CONDPROFCTL, SOURCE, Result, contains, equal, note, png, run, until
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = pathlib.Path(sys.argv[1]).resolve()
@@ -172,7 +175,7 @@ device = Machine(FOLDER / 'vm', FOLDER / 'key')
 
 
 def prepare(tree):
-    """What an image of a device has besides the package: an address, a key, a journal that stays; and less to start."""
+    """What docs/DEPLOY.md takes for granted: an address, a key, an account; besides, a journal that stays, and less to start."""
     def write(path, text):
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
         (tree / path).write_text(text)
@@ -180,7 +183,9 @@ def prepare(tree):
     write('etc/hostname', 'device\n')
     write('etc/systemd/network/10-qemu.network', '[Match]\nName=eth0\n[Network]\nAddress=10.0.2.15/24\n'
           'LinkLocalAddressing=no\nIPv6AcceptRA=no\n')
-    write('root/.ssh/authorized_keys', (FOLDER / 'key.pub').read_text())
+    subprocess.run(['chroot', tree, 'useradd', '--create-home', '--shell', '/bin/bash', 'admin'], check=True)
+    for home in ('root', 'home/admin'):
+        write(f'{home}/.ssh/authorized_keys', (FOLDER / 'key.pub').read_text())
     (tree / 'var/log/journal').mkdir(exist_ok=True)
     links = tree / 'etc/systemd/system'
     for unit in ('apt-daily.timer', 'apt-daily-upgrade.timer', 'dpkg-db-backup.timer', 'fstrim.timer', 'e2scrub_all.timer',
@@ -198,13 +203,13 @@ def prepare(tree):
         (frames / f'{number}.png').write_bytes(png(64, 48, color))
 
 
-def test_the_package_installs_into_an_image():
+def test_an_image_is_made():
     need({'qemu-system-x86_64': 'qemu-system-x86', 'ssh': 'openssh-client', 'setpriv': 'util-linux'})
     FOLDER.mkdir(exist_ok=True)
     debian('base', FOLDER / 'base')
     debian('machine', FOLDER / 'base', FOLDER / 'machine')
     debian('copy', FOLDER / 'machine', FOLDER / 'tree')
-    debian('install', FOLDER / 'tree', PACKAGE)
+    debian('fetch', FOLDER / 'tree', PACKAGE)
     if not device.key.exists():
         subprocess.run(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', device.key], check=True)
     prepare(FOLDER / 'tree')
@@ -217,7 +222,23 @@ def test_it_boots_with_systemd():
     equal(device.ok('readlink -f /proc/1/exe'), '/usr/lib/systemd/systemd\n')
     equal(device.run('systemctl is-system-running --wait').out, 'running\n', device.run('systemctl --failed').out)
     progress(device.ok('systemd-analyze').splitlines()[0])
-    progress(device.ok('uname -sr').strip(), '/', device.ok('condprofd --version').splitlines()[0])
+    progress(device.ok('uname -sr').strip())
+
+
+@functools.cache
+def desk():
+    shutil.rmtree(FOLDER / 'desk', ignore_errors=True)
+    return deploy.Desk(FOLDER / 'desk', device, SOURCE.resolve(), PACKAGE, CONDPROFCTL, ANSWER_S)
+
+
+def run_section(section):
+    """The commands of a section of docs/DEPLOY.md."""
+    deploy.run_section(desk(), (SOURCE / 'docs/DEPLOY.md').read_text(encoding='utf-8'), section, progress)
+
+
+def test_the_document_from_a_blank_device_to_a_report():
+    run_section('Ten commands')
+    progress(device.ok('condprofd --version').splitlines()[0])
 
 
 def test_the_service_is_up():
@@ -277,17 +298,20 @@ def sessions(state=None):
     return [one for one in device.json('condprofctl --json list')['sessions'] if state in (None, one['state'])]
 
 
-def test_a_scenario_runs_at_boot():
+def test_scenarios_run_at_boot():
     equal(device.ok('condprofctl install kiosk.yaml'), 'kiosk\n')
     device.ok('systemctl enable condprof-scenario@kiosk')
     equal(sessions('running'), [])
     before = len(sessions())
     device.reboot()
-    running = until(lambda: sessions('running'), 'the scenario of the boot', ANSWER_S)
-    equal([one['scenario'] for one in running], ['kiosk'])
-    equal(len(sessions()), before + 1)
+    # console is the document's
+    both = until(lambda: len(sessions('running')) == 2 and sessions('running'), 'the scenarios of the boot', ANSWER_S)
+    equal({one['scenario'] for one in both}, {'console', 'kiosk'})
+    equal(len(sessions()), before + 2)
     equal(device.run('systemctl is-system-running --wait').out, 'running\n', device.run('systemctl --failed').out)
-    progress(f"session {running[0]['id']} runs since the boot")
+    progress('sessions', *(f"{one['id']} ({one['scenario']})" for one in both), 'run since the boot')
+    device.ok('systemctl disable --now condprof-scenario@console && condprofctl remove console')
+    equal([one['scenario'] for one in sessions('running')], ['kiosk'])
 
 
 def test_kill_9_brings_both_back():
@@ -311,6 +335,24 @@ def test_kill_9_brings_both_back():
     assert said, 'the journal does not say that a session was interrupted'
     progress(f"session {old} {interrupted['state']}, {report['passes']} passes kept; "
              f"session {running[0]['id']} runs; journal: {said[-1]}")
+
+
+def test_the_document_on_secrets():
+    run_section('Secrets')
+
+
+def test_the_document_on_x_authority():
+    run_section('X authority')
+
+
+def test_the_document_on_recordings():
+    run_section('What is sandboxed, and why')
+
+
+def test_what_the_document_set_up_is_taken_back():
+    device.ok('systemctl stop session; rm -rf /etc/systemd/system/condprofd.service.d /etc/condprof/condprofd.conf.d '
+              '/etc/condprof/kiosk-password /etc/condprof/secrets && systemctl daemon-reload && systemctl restart condprofd')
+    until(lambda: sessions('running'), 'the scenario of the boot', ANSWER_S)
 
 
 def test_the_sandbox_names_the_drop_in():

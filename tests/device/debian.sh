@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Makes Debian trees, and a disk and an initrd out of them, for `make check-deb` and `make check-device`. Needs root.
 #   debian.sh base FOLDER                  minimal Debian
-#   debian.sh machine BASE FOLDER          the same with systemd, a kernel, sshd
+#   debian.sh machine BASE FOLDER          the same with systemd, a kernel, sshd, an X server
 #   debian.sh copy FROM TO                 a tree that may be spoiled
 #   debian.sh install TREE DEB [OPTION…]   by apt in the tree, with what it depends on
+#   debian.sh fetch TREE DEB               what an apt without a network will need there to install it
 #   debian.sh boot TREE FOLDER             FOLDER/disk.img, FOLDER/vmlinuz, FOLDER/initrd; no loop mounts
 #   debian.sh version DEB VERSION OUT.deb [SED-SCRIPT]
 #                                          the package with another version, and its configuration file edited
 #
-# What takes minutes (base, machine) is made once: a FOLDER that is there is left alone. It appears when it is complete.
+# What takes minutes (base, machine) is made once: a FOLDER that is there is left alone, a machine that is older than this file
+# is made anew. It appears when it is complete.
 # Packages come from where this machine's apt gets them, or from CONDPROF_MIRROR.
 set -eu
 PATH=$PATH:/usr/sbin:/sbin
@@ -85,7 +87,7 @@ fill()
 {
 	in_tree "$1" apt-get update -q
 	in_tree "$1" apt-get install -y -q --no-install-recommends systemd systemd-sysv udev dbus openssh-server kmod \
-		busybox-static iproute2
+		busybox-static iproute2 xvfb xauth x11-xserver-utils
 	# Unpacked instead of installed: that would make an initrd with everything in it, which takes its time to make and
 	# four times as long to boot.
 	kernel=$(in_tree "$1" apt-cache depends --important linux-image-amd64 |
@@ -104,18 +106,20 @@ fill()
 
 machine()
 {
-	[ ! -d "$2" ] || return 0
-	say 'a tree with systemd, sshd and a kernel'
+	[ ! "$2" -nt "$0" ] || return 0
+	say 'a tree with systemd, sshd, a kernel and an X server'
 	copy "$1" "$2.new"
 	sh "$0" fill "$2.new" >"$2.log" 2>&1 || {
 		tail -n 20 "$2.log"
 		die "the tree was not made; the log is $2.log"
 	}
+	rm -rf "$2"
+	touch "$2.new"
 	mv "$2.new" "$2"
 }
 
 # The archives that were needed once are kept beside the tree.
-install_package()
+with_archives() # TREE DEB OPTION…
 {
 	tree=$1 package=$2
 	shift 2
@@ -124,9 +128,15 @@ install_package()
 	cp "$archives"/*.deb "$tree/var/cache/apt/archives/" 2>/dev/null || true
 	cp "$package" "$tree/tmp/package.deb"
 	[ -n "$(find "$tree/var/lib/apt/lists" -name '*_Packages*' -print -quit)" ] || in_tree "$tree" apt-get update -q
-	in_tree "$tree" apt-get install -y -q --no-install-recommends --allow-downgrades "$@" /tmp/package.deb
+	in_tree "$tree" apt-get install -y -q "$@" /tmp/package.deb
 	cp "$tree"/var/cache/apt/archives/*.deb "$archives/" 2>/dev/null || true
-	rm -f "$tree/tmp/package.deb" "$tree"/var/cache/apt/archives/*.deb
+	rm -f "$tree/tmp/package.deb"
+}
+
+install_package()
+{
+	with_archives "$@" --no-install-recommends --allow-downgrades
+	rm -f "$1"/var/cache/apt/archives/*.deb
 }
 
 # Just what finds the disk: the stock one has its own udev and takes twice as long to boot by software emulation.
@@ -201,6 +211,7 @@ machine) machine "$@" ;;
 fill) fill "$@" ;; # only for machine
 copy) copy "$@" ;;
 install) install_package "$@" ;;
+fetch) with_archives "$@" --download-only ;;
 boot) boot "$@" ;;
 version) other_version "$@" ;;
 *) die "unknown command $command" ;;

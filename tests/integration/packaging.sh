@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What the Debian package is made from fits what it is made of: a package that bootstrap installs to build or test stands in
-# the build dependencies too. Whether the package is any good is for `make deb` and `make check-deb` to say.
+# the build dependencies too, the pages that are installed have no link that leads nowhere, and docs/DEPLOY.md no command that
+# `make check-device` does not know. Whether the package is any good is for `make deb` and `make check-deb` to say.
 set -u
+build=$(realpath "${top_builddir:-.}")
 cd "${top_srcdir:-.}" || exit 1
-echo 1..2
+echo 1..4
 
 words_of()
 {
@@ -27,3 +29,20 @@ for package in $(words_of tests); do
 done
 [ -n "$(words_of tests)" ] && [ -z "$missing" ] || printf 'not '
 echo "ok 2 - packages to test with${missing:+: missing in systemd/debian/control, with <!nocheck>:$missing}"
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+env -u MAKEFLAGS make -s -C "$build" DESTDIR="$folder" \
+	install-dist_docDATA install-dist_docsDATA install-dist_protodocDATA >"$folder/said" 2>&1 || sed 's/^/# /' "$folder/said"
+count=0 broken=
+for page in $(find "$folder" -name '*.md'); do
+	for link in $(grep -o '\]([^)]*)' "$page" | sed 's/^](//; s/)$//; s/#.*//' | grep -v '://'); do
+		count=$((count + 1))
+		[ -e "$(dirname "$page")/$link" ] || broken="$broken ${page##*/}:$link"
+	done
+done
+[ "$count" -gt 10 ] && [ -z "$broken" ] || printf 'not '
+echo "ok 3 - $count links of the installed pages${broken:+: these lead nowhere:$broken}"
+
+known=$(/usr/bin/python3 tests/device/deploy.py docs/DEPLOY.md 2>&1) || printf 'not '
+echo "ok 4 - commands of docs/DEPLOY.md that \`make check-device\` runs: $(echo "$known" | tail -n 1)"
