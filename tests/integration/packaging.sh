@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What the Debian package is made from fits what it is made of: a package that bootstrap installs to build or test stands in
-# the build dependencies too, the pages that are installed have no link that leads nowhere, and docs/DEPLOY.md no command that
-# `make check-device` does not know. Whether the package is any good is for `make deb` and `make check-deb` to say.
+# the build dependencies too, the pages that are installed have no link that leads nowhere, docs/DEPLOY.md no command that
+# `make check-device` does not know, and the manual pages nothing that troff complains of. Whether the package is any good is for `make deb` and `make check-deb` to say.
 set -u
 build=$(realpath "${top_builddir:-.}")
 cd "${top_srcdir:-.}" || exit 1
-echo 1..4
+echo 1..5
 
 words_of()
 {
@@ -49,3 +49,9 @@ if known=$(/usr/bin/python3 tests/device/deploy.py docs/DEPLOY.md 2>&1); then
 else
 	echo "not ok 4 - all commands of docs/DEPLOY.md are tried: $(echo "$known" | tail -n 1)"
 fi
+
+for page in docs/*.[158]; do
+	MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 >/dev/null | sed "s|<standard input>|$page|"
+done >"$folder/said"
+[ ! -s "$folder/said" ] || printf 'not '
+echo "ok 5 - manual pages$(sed -n '1s/^/: /p' "$folder/said")"
