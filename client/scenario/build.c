@@ -307,7 +307,7 @@ static const struct key scenario_keys[] = {
 	KEY(Condprof__Scenario, input, .name = "input", .set = set_input),
 	KEY(Condprof__Scenario, rate, .name = "rate", .set = set_rate),
 	KEY_HAS(Condprof__Scenario, quality, .name = "quality", .set = set_quality),
-	KEY_HAS(Condprof__Scenario, rotate_ns, .name = "rotate", .set = set_rotate),
+	KEY_HAS(Condprof__Scenario, rotate_ns, .name = "rotate", .set = set_rotate, .habit = &duration_long),
 	KEY_HAS(Condprof__Scenario, randomize, .name = "randomize", .set = set_bool),
 	KEY(Condprof__Scenario, counters, .name = "counters", .set = set_counters),
 	KEY(Condprof__Scenario, screen_events, .name = "screen-events", .set = set_screen_events),

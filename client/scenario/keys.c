@@ -265,12 +265,15 @@ void set_bool(struct scenario_file *file, const struct key *key, const struct no
 
 void set_duration(struct scenario_file *file, const struct key *key, const struct node *value, void *message)
 {
+	const struct duration_habit *habit = key->habit ? key->habit : &duration_short;
 	struct value_problem problem;
+	char expected[64];
 	const char *text;
 
-	if (!take_text(file, key->name, "a duration like 500 ms", value, &text))
+	snprintf(expected, sizeof(expected), "a duration like %s", habit->example);
+	if (!take_text(file, key->name, expected, value, &text))
 		return;
-	if (value_duration(text, MEMBER(int64_t, message, key->field), &problem) < 0)
+	if (value_duration(text, habit, MEMBER(int64_t, message, key->field), &problem) < 0)
 		say_problem(file, key->name, value, &problem);
 	else
 		mark_present(key, message);

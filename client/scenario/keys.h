@@ -25,8 +25,9 @@ struct key {
 	uint16_t field; ///< offset in the message
 	uint16_t has;   ///< offset of its has_ flag; 0: none
 	bool required;
-	bool outer;               ///< belongs to the message around (a condition's name and id)
-	const struct word *words; ///< what it may be; text NULL ends them
+	bool outer;                         ///< belongs to the message around (a condition's name and id)
+	const struct word *words;           ///< what it may be; text NULL ends them
+	const struct duration_habit *habit; ///< of a duration; NULL: duration_short
 };
 
 #define KEY(type, member, ...)                                                                                         \

@@ -224,13 +224,17 @@ static const char *meant_unit(const char *name)
 	return NULL;
 }
 
-static int take_unit(const char *text, const char *rest, const struct unit **ret, struct value_problem *problem)
+const struct duration_habit duration_short = {"500 ms", {"ms", "s"}};
+const struct duration_habit duration_long = {"24 h", {"h", "min"}};
+
+static int take_unit(const char *text, const char *rest, const struct duration_habit *habit, const struct unit **ret,
+		     struct value_problem *problem)
 {
 	const char *meant = meant_unit(rest);
 
 	if (*rest == '\0')
-		return wrong(problem, "a duration needs a unit (ns, us, ms, s, min, h): “%s ms” or “%s s”?",
-			     excerpt(text), text);
+		return wrong(problem, "a duration needs a unit (ns, us, ms, s, min, h): “%s %s” or “%s %s”?",
+			     excerpt(text), habit->units[0], text, habit->units[1]);
 	*ret = find_unit(rest);
 	if (*ret)
 		return 0;
@@ -269,7 +273,7 @@ static int scale(const char *text, size_t length, size_t after, const struct uni
 	return 0;
 }
 
-int value_duration(const char *text, int64_t *ret_ns, struct value_problem *problem)
+int value_duration(const char *text, const struct duration_habit *habit, int64_t *ret_ns, struct value_problem *problem)
 {
 	size_t after, length = decimal_length(text, &after);
 	const struct unit *unit;
@@ -277,8 +281,8 @@ int value_duration(const char *text, int64_t *ret_ns, struct value_problem *prob
 	if ((text[0] == '-' || text[0] == '+') && decimal_length(text + 1, &after) > 0)
 		return wrong(problem, "a duration has no sign, found “%s”", excerpt(text));
 	if (length == 0)
-		return wrong(problem, "expected a duration like 500 ms, found “%s”", excerpt(text));
-	int r = take_unit(text, skip_spaces(text + length), &unit, problem);
+		return wrong(problem, "expected a duration like %s, found “%s”", habit->example, excerpt(text));
+	int r = take_unit(text, skip_spaces(text + length), habit, &unit, problem);
 	return r < 0 ? r : scale(text, length, after, unit, ret_ns, problem);
 }
 

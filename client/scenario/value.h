@@ -12,8 +12,16 @@ struct value_problem {
 	char message[256];
 };
 
+/// What durations of some kind are mostly like: for what is said of wrong ones.
+struct duration_habit {
+	const char *example, *units[2];
+};
+extern const struct duration_habit duration_short; ///< moments of a pass: ms, s
+extern const struct duration_habit duration_long;  ///< of a day: h, min
+
 /// 500 ms, 1.5s, 24 h. 0 to SCENARIO_MAX_DURATION_NS.
-int value_duration(const char *text, int64_t *ret_ns, struct value_problem *problem);
+int value_duration(const char *text, const struct duration_habit *habit, int64_t *ret_ns,
+		   struct value_problem *problem);
 
 /// 10/s, 30/min, unlimited (passes 0).
 int value_rate(const char *text, double *ret_passes, int64_t *ret_per_ns, struct value_problem *problem);

@@ -67,7 +67,7 @@ START_TEST(durations)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct value_problem problem = {""};
 		int64_t ns = -1;
-		int r = value_duration(rows[i].text, &ns, &problem);
+		int r = value_duration(rows[i].text, &duration_short, &ns, &problem);
 
 		ck_assert_msg(ns == rows[i].ns && r == (rows[i].ns < 0 ? -EINVAL : 0), "%s: %d, %lld: %s", rows[i].text,
 			      r, (long long)ns, problem.message);
@@ -105,7 +105,7 @@ START_TEST(durations_as_text)
 		struct value_problem problem;
 
 		ck_assert_str_eq(duration_text(rows[i].ns, text, sizeof(text)), rows[i].text);
-		ck_assert_int_eq(value_duration(text, &ns, &problem), 0);
+		ck_assert_int_eq(value_duration(text, &duration_short, &ns, &problem), 0);
 		ck_assert_int_eq(ns, rows[i].ns);
 	}
 }
@@ -169,7 +169,7 @@ START_TEST(numbers)
 		{"0x10", false, 0, true},   {"1e999", false, 0, true},  {"", false, 0, false},
 		{"x", false, 0, false},     {"1x", false, 0, false},    {"-", false, 0, false},
 		{"1e", false, 0, false},    {"1,5", false, 0, false},   {"infinity", false, 0, true},
-		{"1 ", false, 0, true},    {"--1", false, 0, false},
+		{"1 ", false, 0, true},     {"--1", false, 0, false},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
