@@ -709,6 +709,8 @@ int session_abandon(struct session *session)
 	bool shut = gate_shut(&session->recorder_gate, GATE_PATIENCE_NS);
 
 	freeze(session); // a rotation may have been under way until the gate was shut
+	if (session->run.tape)
+		tape_abandon(session->run.tape);
 	ending_get(&session->ending, &ending);
 	session_report_end(session->report, &ending);
 	if (shut)

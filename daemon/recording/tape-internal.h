@@ -51,12 +51,13 @@ struct tape {
 	_Atomic uint32_t head, tail; // handed over, taken
 	int ready_fd, space_fd;      // eventfds
 	_Atomic bool thread_waits, engine_waits;
+	_Atomic bool finished;  // somebody has begun to end it: the engine's side, or who abandons that
+	_Atomic bool abandoned; // nothing more is taken of what comes
 	struct buffer buffers[BUFFERS];
 
 	// the engine's thread's
 	uint32_t next;   // where the pass being told goes on
 	bool taken_back; // there was no room for it
-	bool finished;
 	uint64_t serial; // of the last frame, + 1; 0: none counts
 	const uint8_t *last_pixels;
 	uint32_t used[BUFFERS], n_used; // buffers of this pass

@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#define ABANDON_PATIENCE_S 2 // others wait behind it
 #define FINISH_PATIENCE_S                                                                                              \
 	20 // for what is left to be compressed and written; a disk that hangs must not hold the end up
 
@@ -286,24 +287,37 @@ const char *tape_path(const struct tape *tape)
 	return tape->path;
 }
 
-void tape_finish(struct tape *tape)
+/// Its thread ends, or is left alone.
+static void join(struct tape *tape, int patience_s)
 {
-	if (tape->finished)
-		return;
-	tape->finished = true;
-	take_back(tape);
-	tape->entries[tape->next++ % ENTRIES] = (struct entry){.kind = ENTRY_CLOSE};
-	hand_over(tape);
-
 	struct timespec deadline;
 
 	clock_gettime(CLOCK_REALTIME, &deadline);
-	deadline.tv_sec += FINISH_PATIENCE_S;
+	deadline.tv_sec += patience_s;
 	if (pthread_timedjoin_np(tape->thread, NULL, &deadline) == 0)
 		return;
 	pthread_detach(tape->thread);
 	log_line(LOG_LEVEL_WARNING, atomic_load(&tape->session_id),
 		 "recording in %s: its disk does not answer; it is left alone", tape->path);
+}
+
+void tape_finish(struct tape *tape)
+{
+	if (atomic_exchange(&tape->finished, true))
+		return;
+	take_back(tape);
+	tape->entries[tape->next++ % ENTRIES] = (struct entry){.kind = ENTRY_CLOSE};
+	hand_over(tape);
+	join(tape, FINISH_PATIENCE_S);
+}
+
+void tape_abandon(struct tape *tape)
+{
+	if (atomic_exchange(&tape->finished, true))
+		return;
+	atomic_store(&tape->abandoned, true);
+	eventfd_write(tape->ready_fd, 1);
+	join(tape, ABANDON_PATIENCE_S);
 }
 
 void tape_unref(struct tape *tape)

@@ -65,7 +65,13 @@ void tape_figures(struct tape *tape, struct tape_figures *ret);
 
 const char *tape_path(const struct tape *tape);
 
-/// Writes what is left, and the end: waits for the disk, for 20 s at most; then its thread goes on alone. Figures stay.
+/// In the place of an engine's thread that does not come back: writes what was handed over, and the end, and waits for
+/// that, for 2 s at most. What the thread still tells, if it comes back, is heard by nobody. Not while the tape may be
+/// freed; nothing when it is finished.
+void tape_abandon(struct tape *tape);
+
+/// The engine's thread, or once it is gone. Writes what is left, and the end: waits for the disk, for 20 s at most;
+/// then its thread goes on alone. Figures stay.
 void tape_finish(struct tape *tape);
 struct tape *tape_free(struct tape *tape);
 

@@ -329,9 +329,9 @@ static void wait_for_entries(struct tape *tape, uint32_t tail)
 	struct pollfd ready = {.fd = tape->ready_fd, .events = POLLIN};
 	eventfd_t count;
 
-	while (atomic_load(&tape->head) == tail) {
+	while (atomic_load(&tape->head) == tail && !atomic_load(&tape->abandoned)) {
 		atomic_store(&tape->thread_waits, true);
-		if (atomic_load(&tape->head) != tail)
+		if (atomic_load(&tape->head) != tail || atomic_load(&tape->abandoned))
 			break;
 		if (poll(&ready, 1, -1) > 0)
 			eventfd_read(tape->ready_fd, &count);
@@ -347,6 +347,7 @@ void *tape_thread(void *argument)
 
 	while (!closed) {
 		wait_for_entries(tape, tail);
+		bool abandoned = atomic_load(&tape->abandoned); // before: what was handed over until then counts
 		for (uint32_t head = atomic_load(&tape->head); tail != head;) {
 			const struct entry *entry = &tape->entries[tail % ENTRIES];
 
@@ -354,6 +355,11 @@ void *tape_thread(void *argument)
 			take_entry(tape, entry);
 			atomic_store_explicit(&tape->tail, ++tail, memory_order_release);
 			wake_engine(tape);
+		}
+		if (abandoned && !closed) {
+			cut_short(tape, "its session hangs, and what that was doing is not in it");
+			wake_engine(tape);
+			closed = true;
 		}
 	}
 	write_end(tape);

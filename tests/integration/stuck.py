@@ -84,6 +84,24 @@ def test_a_hanging_check_ends_its_session_alone():
             equal(state_of(client.stop(session)[0]), ('FINISHED', 'REASON_STOPPED'))
 
 
+def test_its_recording_has_an_end():
+    with StuckDaemon() as daemon, daemon.client() as client:
+        daemon.hang.unlink()
+        session = client.start(hanging_scenario(daemon), record=str(daemon.home / 'r'))
+        until(lambda: client.status(session)[0].passes >= 3, 'passes')
+        daemon.hang.touch()
+        until((daemon.home / 'hang.reached').exists, 'the check to hang')
+        client.stop(session)
+        recorded = client.report(session).overview.recording
+        contains(recorded.cut_short, 'hangs')
+        assert recorded.passes >= 3, recorded
+        daemon.hang.unlink()
+        played = client.start(hanging_scenario(daemon), wait=True, screen=f'replay:{daemon.home}/r?clock=virtual')
+        equal((played.reason, played.passes), (report.REASON_SOURCE_ENDED, recorded.passes))
+        daemon.wait_log('ends before its session did: its session hangs')
+        assert 'has no end' not in daemon.log(), daemon.log()
+
+
 def test_a_hanging_session_is_stopped():
     with StuckDaemon() as daemon, daemon.client() as client:
         hanging = daemon.start_hanging(client)

@@ -352,6 +352,44 @@ START_TEST(test_a_pass_without_room_is_taken_back)
 }
 END_TEST
 
+// The engine's thread hangs in a pass, others end the tape, and then it goes on as if nothing had been.
+START_TEST(test_an_abandoned_recording_has_its_end)
+{
+	struct tape *tape = begin_tape("r", INT64_MAX);
+	struct tape_figures figures;
+	struct recorded *recorded;
+	uint64_t serial = 0;
+
+	for (int64_t i = 1; i <= 3; i++) {
+		tape_wait_room(tape, -1);
+		tell_frames(tape, i, 1, &serial);
+	}
+	tape_pass_begin(tape, 4);
+	tape_reference(tape, 7);
+	tape_abandon(tape);
+	tape_figures(tape, &figures);
+	ck_assert_int_eq(figures.passes, 3);
+	recorded = begin_reading("r");
+	ck_assert(recorded->ended && recorded->exact);
+	ck_assert_int_eq(recorded->passes, 3);
+	ck_assert_ptr_nonnull(strstr(recorded->cut_short, "hangs"));
+	recorded_close(recorded);
+
+	tape_pass_end(tape);
+	for (int64_t i = 5; i <= 2000; i++) { // more than there is room for, and none of it is waited for
+		tape_wait_room(tape, -1);
+		tell_frames(tape, i, 2, &serial);
+	}
+	tape_abandon(tape);
+	tape_finish(tape);
+	tape_free(tape);
+	recorded = begin_reading("r");
+	ck_assert(recorded->ended);
+	ck_assert_int_eq(recorded->passes, 3);
+	recorded_close(recorded);
+}
+END_TEST
+
 START_TEST(test_a_full_recording_ends)
 {
 	struct tape *tape = begin_tape("r", 5000);
@@ -572,6 +610,7 @@ int main(void)
 	tcase_add_test(tcase, test_frames_in_any_order);
 	tcase_add_test(tcase, test_dropped_frames_are_said);
 	tcase_add_test(tcase, test_a_pass_without_room_is_taken_back);
+	tcase_add_test(tcase, test_an_abandoned_recording_has_its_end);
 	tcase_add_test(tcase, test_a_full_recording_ends);
 	tcase_add_test(tcase, test_passes_alone_fill_a_recording);
 	tcase_add_test(tcase, test_folders);
