@@ -559,6 +559,15 @@ void timing_event_figures(struct timing *timing, uint32_t event, struct event_fi
 	ret->ended_before = MAX(ret->ended_before, 0);
 }
 
+// Of the part that began at `since`. A thread that came back after the freeze may have begun one later than that.
+static int64_t in_progress(struct timing *timing, int64_t since)
+{
+	int64_t frozen_ns = READ(timing->frozen_ns);
+
+	// the clock is read after `since` was, so it cannot be before it
+	return frozen_ns ? MAX(frozen_ns - since, 0) : timing->clock() - since;
+}
+
 // @return their sum
 static int64_t read_sites(struct timing *timing, int64_t site_ns[TIME_SITES])
 {
@@ -574,9 +583,8 @@ static int64_t read_sites(struct timing *timing, int64_t site_ns[TIME_SITES])
 		since = READ(timing->site_since);
 	} while (read_again(&timing->site_sequence, sequence));
 
-	// read after `since` was, so it cannot be before it
 	if (since != NOT_RUNNING)
-		site_ns[site] += (READ(timing->frozen_ns) ? READ(timing->frozen_ns) : timing->clock()) - since;
+		site_ns[site] += in_progress(timing, since);
 	for (int i = 0; i < TIME_SITES; i++)
 		sum += site_ns[i];
 	return sum;

@@ -513,6 +513,36 @@ START_TEST(test_wait_in_progress_counts)
 }
 END_TEST
 
+// A thread that hung is given up: what it does afterwards makes no part of the tree less than nothing.
+START_TEST(test_frozen_while_it_comes_back)
+{
+	struct maker *maker = two_events();
+	struct timing *timing = new_timing(maker);
+	struct session_figures figures;
+	int64_t sum = 0;
+
+	stepped_clock_reset(0);
+	timing_start(timing);
+	timing_check_begin(timing);
+	stepped_clock_now_ns += 500;
+	timing_freeze(timing);
+	stepped_clock_now_ns += 250;
+	timing_session_figures(timing, &figures);
+	ck_assert_int_eq(figures.site_ns[TIME_CONDITIONS], 500);
+	ck_assert_int_eq(figures.duration_ns, 500);
+	timing_enter(timing, TIME_ENGINE);
+	stepped_clock_now_ns += 100;
+	timing_session_figures(timing, &figures);
+	ck_assert_int_eq(figures.site_ns[TIME_CONDITIONS], 750);
+	ck_assert_int_eq(figures.site_ns[TIME_ENGINE], 0);
+	for (int i = 0; i < TIME_SITES; i++)
+		sum += figures.site_ns[i];
+	ck_assert_int_eq(figures.duration_ns, sum);
+	timing_free(timing);
+	maker_free(maker);
+}
+END_TEST
+
 START_TEST(test_passes)
 {
 	struct maker *maker = two_events();
@@ -912,6 +942,7 @@ int main(void)
 	tcase_add_test(tcase, test_second_session_inherits_nothing);
 	tcase_add_test(tcase, test_sites);
 	tcase_add_test(tcase, test_wait_in_progress_counts);
+	tcase_add_test(tcase, test_frozen_while_it_comes_back);
 	tcase_add_test(tcase, test_passes);
 	tcase_add_test(tcase, test_gaps);
 	tcase_add_test(tcase, test_closing_message);
