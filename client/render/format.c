@@ -53,7 +53,12 @@ static bool format_short(uint64_t ns, bool ascii, char *out, size_t size)
 
 static void format_long(uint64_t ns, char *out, size_t size)
 {
-	uint64_t s = ns / NSEC_PER_SEC + (ns % NSEC_PER_SEC >= NSEC_PER_SEC / 2), days = s / 86400;
+	uint64_t s = ns / NSEC_PER_SEC + (ns % NSEC_PER_SEC >= NSEC_PER_SEC / 2);
+
+	if (s >= 86400) // without seconds: then the minute is what is rounded to
+		s = ns / NSEC_PER_SEC + 30;
+
+	uint64_t days = s / 86400;
 	unsigned hours = s / 3600 % 24, minutes = s / 60 % 60, seconds = s % 60;
 
 	if (days > 0)
