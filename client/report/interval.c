@@ -53,9 +53,7 @@ static void figures_of(const struct report *report, struct maybe figures[FIGURES
 	figures[DURATION] = maybe_if(session->has_duration_ns, session->duration_ns);
 	figures[PASSES] = maybe_if(session->has_passes, session->passes);
 	figures[MISSED] = maybe_if(overview->has_missed_passes, overview->missed_passes);
-	figures[OCCURRENCES] =
-		sum(maybe_if(overview->has_image_event_fulfilled_count, overview->image_event_fulfilled_count),
-		    maybe_if(overview->has_trigger_event_fulfilled_count, overview->trigger_event_fulfilled_count));
+	figures[OCCURRENCES] = sum(report_occurrences(report, false), report_occurrences(report, true));
 	figures[LOST] = maybe_if(overview->has_lost_occurrences, overview->lost_occurrences);
 	figures[PROCESSING] = report_time(report).processing;
 	pass_figures(report->details, figures);

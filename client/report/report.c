@@ -607,6 +607,21 @@ struct maybe report_lateness_percentile(const struct report *report, int per_mil
 	return maybe_if(true, ns);
 }
 
+struct maybe report_occurrences(const struct report *report, bool trigger)
+{
+	const Condprof__DebugReportOverview *overview = report->overview;
+	bool known = trigger ? overview->has_trigger_event_fulfilled_count : overview->has_image_event_fulfilled_count;
+	int64_t count = trigger ? overview->trigger_event_fulfilled_count : overview->image_event_fulfilled_count,
+		sum = 0;
+
+	if (count != INT32_MAX)
+		return maybe_if(known, count);
+	for (size_t i = 0; i < report->n_events; i++)
+		if (report->events[i].known && report->events[i].trigger == trigger && report->events[i].detail)
+			sum = add_saturated(sum, MAX(report->events[i].detail->fulfilled, 0));
+	return maybe_if(sum >= INT32_MAX, sum);
+}
+
 struct maybe event_mean_gap(const struct report_event *event)
 {
 	const Condprof__EventDetail *detail = event->detail;

@@ -107,6 +107,9 @@ struct maybe report_pass_mean(const struct report *report);
 struct maybe report_pass_percentile(const struct report *report, int per_mille);
 /// Of the lateness of passes against the limiter's deadlines.
 struct maybe report_lateness_percentile(const struct report *report, int per_mille);
+/// Of all screen events, or trigger events. The overview's own counts end at 2^31 - 1: from there on the events' counts
+/// tell.
+struct maybe report_occurrences(const struct report *report, bool trigger);
 /// Between the first and the last time it was fulfilled, a turn.
 struct maybe event_mean_gap(const struct report_event *event);
 

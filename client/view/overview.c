@@ -90,8 +90,8 @@ static void session_figures(struct render *render, const struct report *report)
 		presence(overview->has_lost_occurrences, overview->lost_occurrences),
 		presence(overview->has_dropped_occurrences, overview->dropped_occurrences),
 		cell_if(overview->has_clock_pair_ns, cell_duration(overview->clock_pair_ns)),
-		presence(overview->has_image_event_fulfilled_count, overview->image_event_fulfilled_count),
-		presence(overview->has_trigger_event_fulfilled_count, overview->trigger_event_fulfilled_count),
+		cell_maybe_count(report_occurrences(report, false)),
+		cell_maybe_count(report_occurrences(report, true)),
 		presence(overview->has_frame_width, overview->frame_width),
 		presence(overview->has_frame_height, overview->frame_height),
 		cell_maybe_duration(report_pass_mean(report)),
@@ -314,15 +314,17 @@ static void frames_line(struct render *render, const Condprof__DebugReportOvervi
 	line(render, "frames", cell_text(text));
 }
 
-static void occurrences_line(struct render *render, const Condprof__DebugReportOverview *overview)
+static void occurrences_line(struct render *render, const struct report *report)
 {
+	struct maybe screen = report_occurrences(report, false), trigger = report_occurrences(report, true);
+	int64_t all;
 	char text[160];
 
-	if (!overview->has_image_event_fulfilled_count && !overview->has_trigger_event_fulfilled_count)
+	// of the two a report may tell one alone: then that is all it tells
+	if ((!screen.known && !trigger.known) || __builtin_add_overflow(screen.value, trigger.value, &all))
 		return;
-	snprintf(text, sizeof(text), "%" PRId64 " (of screen events %d, of trigger events %d)",
-		 (int64_t)overview->image_event_fulfilled_count + overview->trigger_event_fulfilled_count,
-		 overview->image_event_fulfilled_count, overview->trigger_event_fulfilled_count);
+	snprintf(text, sizeof(text), "%" PRId64 " (of screen events %" PRId64 ", of trigger events %" PRId64 ")", all,
+		 screen.value, trigger.value);
 	line(render, "occurrences", cell_text(text));
 }
 
@@ -393,7 +395,7 @@ static void session_lines(struct render *render, const struct report *report)
 	passes_line(render, report);
 	rate_line(render, report->overview);
 	frames_line(render, report->overview);
-	occurrences_line(render, report->overview);
+	occurrences_line(render, report);
 	if (session->screen && *session->screen)
 		line(render, "screen", cell_text(session->screen));
 	if (session->input && *session->input)

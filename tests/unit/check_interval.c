@@ -134,6 +134,38 @@ START_TEST(nothing_happened)
 }
 END_TEST
 
+/// The overview's counts of occurrences end where 32 bits do; those of the events do not.
+START_TEST(occurrences_beyond_32_bits)
+{
+	static struct report_event events[2];
+	static Condprof__EventDetail details[2][2];
+	struct fake *fakes[] = {&before, &after};
+	struct interval interval;
+
+	for (int i = 0; i < 2; i++) {
+		for (int k = 0; k < 2; k++) {
+			condprof__event_detail__init(&details[i][k]);
+			details[i][k].fulfilled = (INT64_C(3) << 30) + 1000 * i + k;
+		}
+		fakes[i]->overview.trigger_event_fulfilled_count = INT32_MAX;
+		fakes[i]->report.events = events;
+		fakes[i]->report.n_events = 2;
+	}
+	events[0] = (struct report_event){.known = true, .trigger = true, .detail = &details[0][0]};
+	events[1] = (struct report_event){.known = true, .detail = &details[0][1]}; // no trigger event
+	assert_known(report_occurrences(&before.report, true), INT64_C(3) << 30);
+	assert_known(report_occurrences(&before.report, false), 100);
+	struct report_event later = {.known = true, .trigger = true, .detail = &details[1][0]};
+	after.report.events = &later;
+	after.report.n_events = 1;
+	ck_assert_int_eq(interval_between(&before.report, &after.report, &interval), 0);
+	assert_known(interval.occurrences, 1000 + 30);
+	interval_clear(&interval);
+	after.report.n_events = 0; // it says "so many or more", and nothing else does
+	ck_assert(!report_occurrences(&after.report, true).known);
+}
+END_TEST
+
 START_TEST(what_shrinks_is_not_known)
 {
 	struct interval interval;
@@ -211,6 +243,7 @@ int main(void)
 	tcase_add_test(tests, differences_are_exact);
 	tcase_add_test(tests, without_an_earlier_one_it_is_the_session);
 	tcase_add_test(tests, nothing_happened);
+	tcase_add_test(tests, occurrences_beyond_32_bits);
 	tcase_add_test(tests, what_shrinks_is_not_known);
 	tcase_add_test(tests, what_one_does_not_have_is_not_known);
 	tcase_add_test(tests, a_condition_that_is_new);
