@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const kind_names[] = {
 	[ADVICE_ORDER] = "order",
@@ -141,6 +142,18 @@ static bool is_any(const struct advice *item)
 	return item->event->definition && item->event->definition->match == CONDPROF__MATCH__MATCH_ANY;
 }
 
+/// Whether something is left out of what its conditions cost: the other views have it in.
+static bool shares_preparation(const struct advice *item)
+{
+	for (size_t i = 0; i < item->n_order; i++) {
+		const Condprof__ConditionDetail *detail = item->order[i].condition->detail;
+
+		if (item->order[i].known && detail && detail->shared_duration_ns > 0)
+			return true;
+	}
+	return false;
+}
+
 static void explain_order(struct writer *writer, const struct advice *item)
 {
 	FILE *out = writer->out;
@@ -155,7 +168,7 @@ static void explain_order(struct writer *writer, const struct advice *item)
 		      out);
 	fputs(" Now they take ", out);
 	write_duration(writer, item->at_most_ns);
-	fputs(" a pass.", out);
+	fputs(shares_preparation(item) ? " a pass, without the preparation that others used too." : " a pass.", out);
 	if (item->few)
 		fprintf(out, " Some of this rests on fewer than %d checks.", ADVISE_FEW_CHECKS);
 	if (item->click_found)
@@ -227,23 +240,48 @@ static void explain_limiter_never(struct writer *writer, const struct report_adv
 	      writer->out);
 }
 
+/// What a pass waits for its frame and needs to get it: in no pass's own time, and a quicker limiter saves none of it.
+static struct maybe frame_time(const struct report_advice *advice)
+{
+	struct report_time time = report_time(advice->report);
+	int64_t sum = 0;
+	bool known = time.frame_wait.known && time.frame_get.known && time.frame_wait.value >= 0 &&
+		     time.frame_get.value >= 0 &&
+		     !__builtin_add_overflow(time.frame_wait.value, time.frame_get.value, &sum);
+
+	return maybe_if(known, sum / advice->passes);
+}
+
+/// Without a limiter a pass over a live screen takes so long at least.
+static int64_t least_pass_ns(const struct report_advice *advice)
+{
+	const char *screen = advice->report->session.screen;
+
+	return screen && strncmp(screen, "replay:", 7) == 0 ? 0 : NSEC_PER_MSEC;
+}
+
 static void explain_limiter_always(struct writer *writer, const struct report_advice *advice)
 {
-	struct maybe p99 = report_pass_percentile(advice->report, 990);
-	int64_t period_ns = advice->report->overview->period_ns;
+	struct maybe p99 = report_pass_percentile(advice->report, 990), frame = frame_time(advice);
+	int64_t period_ns = advice->report->overview->period_ns, fastest_ns;
 
 	fputs("Passes are shorter than the period of ", writer->out);
 	write_duration(writer, maybe_if(true, period_ns));
 	fputs(": the limiter decides how soon something is noticed, on average ", writer->out);
 	write_duration(writer, maybe_if(true, period_ns / 2));
 	fputs(" after it has appeared. Cheaper conditions save work, but no time.", writer->out);
-	if (p99.known && p99.value > 0) {
-		fputs(" 99 of 100 passes took no longer than ", writer->out);
-		write_duration(writer, p99);
-		fputs(": some ", writer->out);
-		write_rate(writer, a_second(p99.value));
-		fputs(" a second would be possible.", writer->out);
+	if (!p99.known || p99.value <= 0 || !frame.known || __builtin_add_overflow(p99.value, frame.value, &fastest_ns))
+		return;
+	fputs(" 99 of 100 passes took no longer than ", writer->out);
+	write_duration(writer, p99);
+	if (frame.value > 0) {
+		fputs(", and waiting for a frame and getting it ", writer->out);
+		write_duration(writer, frame);
+		fputs(" on average", writer->out);
 	}
+	fputs(": some ", writer->out);
+	write_rate(writer, a_second(MAX(fastest_ns, least_pass_ns(advice))));
+	fputs(" a second would be possible.", writer->out);
 }
 
 static void write_explanation(struct writer *writer, const struct report_advice *advice, const struct advice *item)
