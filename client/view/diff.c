@@ -269,6 +269,15 @@ static void session_values(struct render *render, const char *name, const Condpr
 	render_close(render);
 }
 
+/// Figures of a part of a session only.
+static const char *not_whole(const Condprof__Session *session)
+{
+	if (!session->has_state || session->state == CONDPROF__SESSION_STATE__FINISHED ||
+	    session->state == CONDPROF__SESSION_STATE__FAILED)
+		return "";
+	return session->state == CONDPROF__SESSION_STATE__INTERRUPTED ? " (interrupted)" : " (still running)";
+}
+
 static char *session_sentence(const struct render *render, const struct report *report)
 {
 	const Condprof__Session *session = &report->session;
@@ -289,8 +298,9 @@ static char *session_sentence(const struct render *render, const struct report *
 		format_duration(session->duration_ns, false, ascii, duration);
 	if (session->started_unix_ns > 0)
 		format_local(session->started_unix_ns, moment);
-	return asprintf(&text, "%s, %s%s%s; %s in %s", id,
+	return asprintf(&text, "%s, %s%s%s%s%s; %s in %s", id,
 			session->scenario && *session->scenario ? session->scenario : "scenario not known",
+			session->has_dry_run && session->dry_run ? " (dry run)" : "", not_whole(session),
 			*moment ? ", begun " : "", moment, passes, duration) < 0
 		       ? NULL
 		       : text;
@@ -327,6 +337,9 @@ static void say_odd(struct render *render, const struct report_diff *diff)
 			render,
 			"The sessions did not look at the same recorded frames: what differs may come from what they "
 			"saw. Replay both over the same frames to compare the scenarios themselves.");
+	if (diff->base->session.dry_run != diff->new->session.dry_run)
+		render_say(render, "One of them was a dry run: it only recorded its actions, which says nothing of how "
+				   "long they take.");
 	if (base->frame_width != new->frame_width || base->frame_height != new->frame_height)
 		render_say(render, "Their frames had different sizes.");
 	if (diff->base->scenario->quality != diff->new->scenario->quality)
