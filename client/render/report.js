@@ -65,7 +65,8 @@ function duration(ns) {
 			return `${sign}${(scaled / power).toFixed(decimals)} ${name}`;
 		}
 	}
-	const s = Math.round(size / 1e9), two = n => String(n).padStart(2, '0');
+	const whole = Math.round(size / 1e9), two = n => String(n).padStart(2, '0');
+	const s = whole < 86400 ? whole : Math.floor(size / 1e9) + 30; // days have no seconds: the minute is rounded to
 	const days = Math.floor(s / 86400), hours = Math.floor(s / 3600) % 24, minutes = Math.floor(s / 60) % 60;
 	if (days > 0)
 		return `${sign}${days} d ${two(hours)} h ${two(minutes)} m`;

@@ -310,6 +310,20 @@ def test_times_of_any_size():
         page.check_quiet()
 
 
+def test_long_durations_as_in_the_tables():
+    for ns, said in ((86_399_499_999_999, '23 h 59 m 59 s'), (86_399_500_000_000, '1 d 00 h 00 m'),
+                     (86_429_999_999_999, '1 d 00 h 00 m'), (86_430_000_000_000, '1 d 00 h 01 m')):
+        with folder() as home:
+            overview = make_reports.kiosk_overview()
+            overview.time.duration_ns = ns
+            make_reports.write(home / 'r', make_reports.kiosk(), overview, messages=[
+                make_reports.occurrence(1, 1, 2 * make_reports.SECOND, 5, 1)])
+            page = Report(_browser, home / 'r')
+            equal(_browser.run('return document.querySelector("table.bars td").textContent'), said)
+            equal(_browser.run('return document.querySelector(".range").textContent'), f'the whole session, {said}')
+            page.check_quiet()
+
+
 def test_many_conditions():
     with folder() as home:
         conditions = [make_reports.scenario.Condition(name=f'condition {n}', id=n, timer=make_reports.scenario.TimerCondition(
