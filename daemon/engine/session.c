@@ -10,12 +10,9 @@
 // shut, and frees everything when it comes to its end after all. If it never does, that memory is what is lost.
 #include "config.h"
 
-#include "daemon/engine/session.h"
+#include "daemon/engine/session-internal.h"
 
 #include "daemon/engine/aggregates.h"
-#include "daemon/engine/guard.h"
-#include "daemon/engine/processor.h"
-#include "daemon/engine/session_report.h"
 #include "daemon/report/store.h"
 #include "daemon/screen/wait.h"
 
@@ -29,32 +26,6 @@
 #define GATE_PATIENCE_NS (1 * NSEC_PER_SEC) // for a call that the hanging thread may be in the middle of
 #define FOREVER_NS (INT64_C(1000000000) * NSEC_PER_SEC)
 #define TIMER_SLACK_NS 1000UL // of the limiter's wait; the kernel's default is 50 us
-
-enum phase { OPENING, RUNNING, CLOSING, ENDED, OPEN_FAILED };
-
-struct session {
-	struct session_params p;
-	struct scenario *scenario;
-	char *screen_uri, *input_uri;
-	char *record; // folder; NULL: it is not recorded
-	pthread_t thread;
-	struct ending ending;
-	_Atomic int phase;
-
-	struct engine_clock clock;
-	struct detector *detector;
-	struct screen *screen;
-	struct input *input; // a guarded one
-	struct gate recorder_gate;
-	struct processor *processor;
-	struct session_run run;
-	struct session_report *_Atomic report;   // the one it writes to, or would
-	struct session_report *_Atomic previous; // rotated and not closed yet; NULL: none
-	_Atomic uint64_t looks;                  // of session_live(), during waits
-	_Atomic bool abandoned;
-	_Atomic int references; // when abandoned: its thread's, and session_free()'s
-	struct error error;     // why opening failed: final with the phase
-};
 
 size_t session_reserve_bytes(const struct scenario *scenario)
 {
@@ -108,175 +79,6 @@ int session_snapshot_overview(struct session *session, uint8_t **ret, size_t *re
 int session_snapshot_aggregates(struct session *session, uint8_t **ret, size_t *ret_size)
 {
 	return session_snapshot_aggregates_of(session, 0, ret, ret_size);
-}
-
-// --- opening ---------------------------------------------------------------------------------------------------------
-
-static int opening_failed(struct session *session, int r, const char *what, Condprof__Code code, struct error *error)
-{
-	if (ending_requested(&session->ending))
-		return error_set(error, CONDPROF__CODE__ALREADY_ENDED, EINTR, "stopped before its %s was open", what);
-	if (r == -ETIMEDOUT && !error->message[0])
-		return error_set(error, code, ETIMEDOUT,
-				 "the %s did not open within %d s: is what it is on still answering?", what,
-				 (int)(OPEN_TIMEOUT_NS / NSEC_PER_SEC));
-	if (!error->message[0])
-		return error_set(error, code, -r, "the %s could not be opened: %s", what, strerror(-r));
-	return r;
-}
-
-static int open_ends(struct session *session, const struct screen_wait *wait, struct error *error)
-{
-	struct input *input = NULL;
-	int r;
-
-	r = screen_open(session->screen_uri, session->p.screen_config, wait, &session->screen, error);
-	if (r < 0)
-		return opening_failed(session, r, "screen", CONDPROF__CODE__SCREEN_FAILED, error);
-	// a dry run touches nothing, and opening an input may: what somebody else holds down would be released
-	r = input_open(session->p.dry_run ? "log:" : session->input_uri, session->p.screen_config, wait, &input, error);
-	if (r < 0)
-		return opening_failed(session, r, "input", CONDPROF__CODE__INPUT_FAILED, error);
-	if (session->screen->ops->pass) // a recording: what is drawn by lot is drawn as it was
-		session->p.random_seed = session->screen->random_seed;
-	r = guarded_input_new(input, &session->input);
-	if (r < 0)
-		input_close(input);
-	return r < 0 ? error_set(error, CONDPROF__CODE__INTERNAL, -r, "no memory for the input") : 0;
-}
-
-static int open_tape(struct session *session, struct error *error)
-{
-	const struct scenario *scenario = session->scenario;
-	CLEANUP_FREE struct tape_broadcast *broadcasts = calloc(scenario->n_broadcasts + 1U, sizeof(*broadcasts));
-	struct tape_params params = {
-		.path = session->record,
-		.frame_folders = session->p.screen_config ? session->p.screen_config->frame_folders : NULL,
-		.max_bytes = session->p.record_max_bytes,
-		.scenario_name = scenario->name,
-		.random_seed = session->p.random_seed,
-		.session_id = session->p.id,
-		.started_unix_ns = clock_ns(CLOCK_REALTIME),
-		.broadcasts = broadcasts,
-		.n_broadcasts = scenario->n_broadcasts,
-	};
-
-	if (!session->record)
-		return 0;
-	if (!broadcasts)
-		return error_set(error, CONDPROF__CODE__INTERNAL, ENOMEM, "no memory for the recording");
-	for (uint32_t i = 0; i < scenario->n_broadcasts; i++)
-		broadcasts[i] = (struct tape_broadcast){scenario->broadcasts[i].name, scenario->broadcasts[i].bus};
-	return tape_open(&params, &session->run.tape, error);
-}
-
-static int open_recorder(struct session *session, struct error *error)
-{
-	struct session_report *report = session->report;
-	int r;
-
-	if (!report->timing)
-		return 0;
-	r = session_report_open(report, session->p.files, error);
-	if (r < 0)
-		return r;
-	session->p.files = NULL;
-	session->processor->p.recorder = report->recorder;
-	return 0;
-}
-
-static int make_processor(struct session *session, struct error *error)
-{
-	bool report = session->p.writer && session->p.files;
-	struct processor_params params = {
-		.scenario = session->scenario,
-		.clock = &session->clock,
-		.screen = session->screen,
-		.input = session->input,
-		.ending = &session->ending,
-		.recorder_gate = &session->recorder_gate,
-		.secrets = session->p.secrets,
-		.messenger = session->p.messenger,
-		.tape = session->run.tape,
-		.suspend = suspend_clock_boottime,
-		.session_id = session->p.id,
-		.period_ns = session->p.period_ns,
-		.max_passes = session->p.max_passes,
-		.max_duration_ns = session->p.max_duration_ns,
-		.random_seed = session->p.random_seed,
-		.dry_run = session->p.dry_run,
-		.records = report,
-	};
-	int r;
-
-	engine_clock_init_monotonic(&session->clock);
-	r = detector_new(session->scenario, report ? measuring_clock_monotonic : NULL, &session->ending.requested,
-			 &session->detector, error);
-	if (r < 0)
-		return r;
-	params.detector = session->detector;
-	r = report ? session_report_measure(session->report, error) : 0;
-	if (r < 0)
-		return r;
-	params.timing = session->report->timing;
-	r = processor_new(&params, &session->processor);
-	if (r < 0)
-		return error_set(error, CONDPROF__CODE__INTERNAL, -r, "no memory or descriptor for the session: %s",
-				 strerror(-r));
-	session->run.progress = &session->processor->progress;
-	return processor_prepare(session->processor, error);
-}
-
-static void on_received(void *context, uint32_t broadcast)
-{
-	struct session *session = context;
-
-	if (!session->screen->ops->pass) // a recording that is played has its own
-		processor_receive(session->processor, broadcast);
-}
-
-/// After this every broadcast reaches the first pass.
-static int open_messenger(struct session *session, const struct screen_wait *wait, struct error *error)
-{
-	struct messenger *messenger = session->p.messenger;
-	struct messenger_failure failure = {NO_INDEX, NO_INDEX};
-	int r;
-
-	if (!messenger)
-		return 0;
-	r = messenger->ops->open(messenger, on_received, session, wait, &failure, error);
-	if (r < 0 && failure.broadcast != NO_INDEX)
-		scenario_condition_place(session->scenario,
-					 scenario_broadcast_condition(session->scenario, failure.broadcast),
-					 "broadcast", error);
-	else if (r < 0 && failure.action != NO_INDEX)
-		scenario_action_place(session->scenario, failure.action, "signal", error);
-	return r < 0 ? opening_failed(session, r, "D-Bus", CONDPROF__CODE__BUS_FAILED, error) : 0;
-}
-
-static int open_session(struct session *session, struct error *error)
-{
-	const struct screen_wait wait = {
-		.wake_fd = session->ending.wake_fd,
-		.deadline_ns = clock_ns(CLOCK_MONOTONIC) + OPEN_TIMEOUT_NS,
-	};
-	int r;
-
-	r = open_ends(session, &wait, error);
-	if (r < 0)
-		return r;
-	r = open_tape(session, error);
-	if (r == 0)
-		r = make_processor(session, error);
-	if (r < 0)
-		return r;
-	r = open_messenger(session, &wait, error);
-	if (r < 0)
-		return r;
-	if (ending_requested(&session->ending))
-		return error_set(error, CONDPROF__CODE__ALREADY_ENDED, EINTR, "stopped before its first pass");
-	session_report_begin(session->report);
-	return open_recorder(session, error);
 }
 
 // --- rotation --------------------------------------------------------------------------------------------------------
@@ -466,7 +268,7 @@ static void *session_thread(void *argument)
 	struct error error = {0};
 
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
-	if (open_session(session, &error) < 0) {
+	if (session_open(session, &error) < 0) {
 		close_ends(session);
 		if (session->run.tape) // here, where it may wait for the disk
 			tape_finish(session->run.tape);

@@ -30,11 +30,11 @@ struct session_params {
 	const char *screen_uri, *input_uri;        ///< copied
 	const struct screen_config *screen_config; ///< lives as long as the session
 	bool dry_run;
-	int64_t max_passes;          ///< 0: no end
-	int64_t max_duration_ns;     ///< 0: no end
-	int64_t period_ns;           ///< of the limiter, the scenario's or the command line's; 0: unlimited
-	uint64_t random_seed;        ///< for `randomize`; a recording that is played has its own
-	const char *record;          ///< copied; folder to record the run in, NULL: none
+	int64_t max_passes;      ///< 0: no end
+	int64_t max_duration_ns; ///< 0: no end
+	int64_t period_ns;       ///< of the limiter, the scenario's or the command line's; 0: unlimited
+	uint64_t random_seed;    ///< for `randomize`; a recording that is played has its own
+	const char *record;      ///< copied; folder to record the run in, NULL: none
 	int64_t record_max_bytes;
 	struct writer *writer;       ///< NULL: no report
 	struct secrets *secrets;     ///< handed over on success; NULL: the scenario types none
