@@ -305,7 +305,9 @@ struct maybe per_pass(const struct report *report, struct maybe total_ns)
 {
 	int64_t passes = report->overview->has_frame_count ? report->overview->frame_count : 0;
 
-	return maybe_if(total_ns.known && passes > 0, passes > 0 ? total_ns.value / passes : 0);
+	if (passes <= 0)
+		return maybe_if(false, 0);
+	return maybe_if(total_ns.known, (int64_t)(((__int128)total_ns.value + passes / 2) / passes));
 }
 
 struct maybe diff_metric(const struct report *report, const struct report_condition *condition, enum diff_metric metric)
@@ -351,6 +353,23 @@ bool diff_percent(struct maybe base, struct maybe new, double *ret)
 	if (!base.known || !new.known || base.value <= 0)
 		return false;
 	*ret = ((double)new.value - (double)base.value) / (double)base.value * 100;
+	return true;
+}
+
+bool diff_pair_percent(const struct report_diff *diff, const struct condition_pair *pair, enum diff_metric metric,
+		       double *ret)
+{
+	const struct report_condition *base = pair->base, *new = pair->new;
+
+	if (!base || !new)
+		return false;
+	if (metric != METRIC_AVERAGE)
+		return diff_percent(diff_metric(diff->base, base, metric), diff_metric(diff->new, new, metric), ret);
+	if (!condition_average(base).known || !condition_average(new).known || base->total_ns <= 0)
+		return false;
+	long double before = (long double)base->total_ns / (long double)base->checks,
+		    after = (long double)new->total_ns / (long double)new->checks;
+	*ret = (double)((after - before) / before * 100);
 	return true;
 }
 
@@ -451,7 +470,9 @@ enum diff_verdict diff_rule_apply(const struct diff_rule *rule, const struct rep
 	new = diff_metric(diff->new, pair->new, rule->metric);
 	if (!base.known || !new.known || (rule->metric == METRIC_AVERAGE && !pair->has_means))
 		return VERDICT_NOT_KNOWN;
-	if (new.value <= base.value || (diff_percent(base, new, &percent) && !(percent > rule->percent)))
+	if (new.value < base.value ||
+	    (diff_pair_percent(diff, pair, rule->metric, &percent) ? !(percent > rule->percent)
+								   : new.value == base.value))
 		return VERDICT_FINE;
 	for (size_t i = 0; i < ARRAY_SIZE(rule_metrics); i++)
 		if (rule_metrics[i].metric == rule->metric)

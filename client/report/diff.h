@@ -56,6 +56,10 @@ struct maybe diff_metric(const struct report *report, const struct report_condit
 struct maybe diff_delta(struct maybe base, struct maybe new);
 /// The same in percent of the base. @return false: not known, or the base is 0
 bool diff_percent(struct maybe base, struct maybe new, double *ret);
+/// The same of a condition's figure. Averages are taken as they are, not rounded to the nanosecond: of short checks
+/// that would be percents. @return false: not known
+bool diff_pair_percent(const struct report_diff *diff, const struct condition_pair *pair, enum diff_metric metric,
+		       double *ret);
 
 /// A share of a total that each pass has, on average.
 struct maybe per_pass(const struct report *report, struct maybe total_ns);

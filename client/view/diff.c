@@ -354,7 +354,7 @@ static void failed_row(struct render *render, const struct report_diff *diff, co
 	struct maybe base = diff_metric(diff->base, pair->base, rule->metric),
 		     new = diff_metric(diff->new, pair->new, rule->metric);
 	double percent = 0;
-	bool has_percent = diff_percent(base, new, &percent);
+	bool has_percent = diff_pair_percent(diff, pair, rule->metric, &percent);
 	char change[FORMAT_SIZE];
 
 	render_row(render, (struct cell[]){

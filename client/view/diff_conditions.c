@@ -120,6 +120,9 @@ static void condition_figures(const struct report_diff *diff, const struct condi
 				  metric != METRIC_CHECKS && metric != METRIC_FULFILLED, &cells[COLUMN_BASE + i],
 				  DIFF_METRICS);
 	}
+	double percent = 0;
+	bool known = diff_pair_percent(diff, pair, METRIC_AVERAGE, &percent);
+	cells[COLUMN_PERCENT + METRIC_AVERAGE] = cell_if(known, cell_number(percent));
 }
 
 static const char *interval_text(const struct render *render, const struct condition_pair *pair,
@@ -153,12 +156,14 @@ static void condition_texts(const struct render *render, const struct report_dif
 			    struct cell *cells)
 {
 	struct maybe base[DIFF_METRICS], new[DIFF_METRICS];
+	double percent = 0;
+	bool known = diff_pair_percent(diff, pair, METRIC_AVERAGE, &percent);
 
 	for (int i = 0; i < DIFF_METRICS; i++) {
 		base[i] = figure_of(diff->base, pair->base, (enum diff_metric)i);
 		new[i] = figure_of(diff->new, pair->new, (enum diff_metric)i);
 	}
-	cells[COLUMN_CHANGE] = cell_text(diff_change_text(base[METRIC_AVERAGE], new[METRIC_AVERAGE], texts->change));
+	cells[COLUMN_CHANGE] = cell_text(diff_percent_text(known, percent, texts->change));
 	cells[COLUMN_INTERVAL] = cell_text(interval_text(render, pair, texts->interval));
 	cells[COLUMN_VERDICT] = verdict_cell(pair, min_checks);
 	cells[COLUMN_CHECKS_TEXT] =

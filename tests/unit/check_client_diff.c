@@ -258,6 +258,40 @@ START_TEST(rule_on_a_pair)
 }
 END_TEST
 
+/// Averages of a few nanoseconds are judged and printed by what they are, not by what they are rounded to.
+START_TEST(percent_of_short_checks)
+{
+	Condprof__ConditionDetail base_detail = CONDPROF__CONDITION_DETAIL__INIT, new_detail = base_detail;
+	struct report_condition base = {.measured = true, .checks = 1000, .total_ns = 50490, .detail = &base_detail},
+				new = {.measured = true, .checks = 1000, .total_ns = 55500, .detail = &new_detail};
+	struct report_diff diff = {0};
+	struct condition_pair pair = {
+		.base = &base, .new = &new, .has_means = true, .means = {.difference = 5.01, .exceeds_spread = true}};
+	struct diff_rule rule;
+	double percent;
+
+	ck_assert_int_eq(condition_average(&base).value, 50);
+	ck_assert_int_eq(condition_average(&new).value, 56); // 12 % more, it seems
+	ck_assert(diff_pair_percent(&diff, &pair, METRIC_AVERAGE, &percent));
+	ck_assert_double_eq_tol(percent, 501.0 / 50.49, 1e-9);
+	ck_assert_int_eq(diff_rule_parse("average>+10%", &rule), 0);
+	ck_assert_int_eq(diff_rule_apply(&rule, &diff, &pair, 30), VERDICT_FINE);
+	new.total_ns = 55540;
+	ck_assert_int_eq(diff_rule_apply(&rule, &diff, &pair, 30), VERDICT_WORSE);
+	base.total_ns = 54500;
+	new.total_ns = 54501; // 55 ns both, and 0.002 % more
+	ck_assert_int_eq(diff_rule_parse("average>+0%", &rule), 0);
+	ck_assert_int_eq(diff_rule_apply(&rule, &diff, &pair, 30), VERDICT_WORSE);
+	base.total_ns = new.total_ns = 0;
+	ck_assert(!diff_pair_percent(&diff, &pair, METRIC_AVERAGE, &percent));
+	ck_assert_int_eq(diff_rule_apply(&rule, &diff, &pair, 30), VERDICT_FINE);
+	base.checks = 0;
+	ck_assert(!diff_pair_percent(&diff, &pair, METRIC_AVERAGE, &percent));
+	pair.base = NULL;
+	ck_assert(!diff_pair_percent(&diff, &pair, METRIC_AVERAGE, &percent));
+}
+END_TEST
+
 // --- matching --------------------------------------------------------------------------------------------------------
 
 static void matches_of(const struct report_diff *diff, char *out, size_t size)
@@ -368,6 +402,7 @@ int main(void)
 	test = tcase_create("reports");
 	tcase_add_test(test, rules_are_parsed);
 	tcase_add_loop_test(test, rule_on_a_pair, 0, ARRAY_SIZE(judgements));
+	tcase_add_test(test, percent_of_short_checks);
 	tcase_add_test(test, conditions_are_matched);
 	tcase_add_test(test, numbers_do_not_match);
 	tcase_add_loop_test(test, printed, 0, ARRAY_SIZE(pairs));
