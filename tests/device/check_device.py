@@ -209,7 +209,7 @@ def test_an_image_is_made():
     debian('base', FOLDER / 'base')
     debian('machine', FOLDER / 'base', FOLDER / 'machine')
     debian('copy', FOLDER / 'machine', FOLDER / 'tree')
-    debian('fetch', FOLDER / 'tree', PACKAGE)
+    debian('depends', FOLDER / 'tree', PACKAGE)
     if not device.key.exists():
         subprocess.run(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', device.key], check=True)
     prepare(FOLDER / 'tree')
@@ -228,7 +228,7 @@ def test_it_boots_with_systemd():
 @functools.cache
 def desk():
     shutil.rmtree(FOLDER / 'desk', ignore_errors=True)
-    return deploy.Desk(FOLDER / 'desk', device, SOURCE.resolve(), PACKAGE, CONDPROFCTL, ANSWER_S)
+    return deploy.Desk(FOLDER / 'desk', device, SOURCE.resolve(), PACKAGE, CONDPROFCTL, BOOT_S)
 
 
 def run_section(section):

@@ -5,7 +5,7 @@
 #   debian.sh machine BASE FOLDER          the same with systemd, a kernel, sshd, an X server
 #   debian.sh copy FROM TO                 a tree that may be spoiled
 #   debian.sh install TREE DEB [OPTION…]   by apt in the tree, with what it depends on
-#   debian.sh fetch TREE DEB               what an apt without a network will need there to install it
+#   debian.sh depends TREE DEB             only what it depends on and recommends, for an apt without a network
 #   debian.sh boot TREE FOLDER             FOLDER/disk.img, FOLDER/vmlinuz, FOLDER/initrd; no loop mounts
 #   debian.sh version DEB VERSION OUT.deb [SED-SCRIPT]
 #                                          the package with another version, and its configuration file edited
@@ -119,24 +119,31 @@ machine()
 }
 
 # The archives that were needed once are kept beside the tree.
-with_archives() # TREE DEB OPTION…
+with_archives() # TREE APT-GET-COMMAND…
 {
-	tree=$1 package=$2
-	shift 2
+	tree=$1
+	shift
 	archives=$(dirname "$tree")/archives
 	mkdir -p "$archives"
 	cp "$archives"/*.deb "$tree/var/cache/apt/archives/" 2>/dev/null || true
-	cp "$package" "$tree/tmp/package.deb"
 	[ -n "$(find "$tree/var/lib/apt/lists" -name '*_Packages*' -print -quit)" ] || in_tree "$tree" apt-get update -q
-	in_tree "$tree" apt-get install -y -q "$@" /tmp/package.deb
+	in_tree "$tree" apt-get -y -q --no-install-recommends "$@"
 	cp "$tree"/var/cache/apt/archives/*.deb "$archives/" 2>/dev/null || true
-	rm -f "$tree/tmp/package.deb"
+	rm -f "$tree"/var/cache/apt/archives/*.deb
 }
 
 install_package()
 {
-	with_archives "$@" --no-install-recommends --allow-downgrades
-	rm -f "$1"/var/cache/apt/archives/*.deb
+	tree=$1 package=$2
+	shift 2
+	cp "$package" "$tree/tmp/package.deb"
+	with_archives "$tree" --allow-downgrades "$@" install /tmp/package.deb
+	rm -f "$tree/tmp/package.deb"
+}
+
+install_depends()
+{
+	with_archives "$1" satisfy "$(dpkg-deb -f "$2" Depends)" "$(dpkg-deb -f "$2" Recommends)"
 }
 
 # Just what finds the disk: the stock one has its own udev and takes twice as long to boot by software emulation.
@@ -211,7 +218,7 @@ machine) machine "$@" ;;
 fill) fill "$@" ;; # only for machine
 copy) copy "$@" ;;
 install) install_package "$@" ;;
-fetch) with_archives "$@" --download-only ;;
+depends) install_depends "$@" ;;
 boot) boot "$@" ;;
 version) other_version "$@" ;;
 *) die "unknown command $command" ;;
