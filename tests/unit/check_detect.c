@@ -823,6 +823,115 @@ START_TEST(what_is_shared_is_told_by_tiles)
 }
 END_TEST
 
+/// Conditions that look at places of their own, on frames of changing sizes.
+#define SHARERS 12U
+/// At the end of a frame these two look at all of it: at the reduced pixels, and at what has changed.
+enum { LAST_LOOKS = SHARERS, LAST_COMPARES, ASKERS };
+
+struct sharing {
+	struct dice dice;
+	struct detect_frame *frame;
+	struct canvas screen;
+	struct detect_memory *memories[ASKERS];
+	struct rect areas[ASKERS];
+	int64_t prepared[ASKERS], told[ASKERS]; ///< in this frame
+};
+
+static int64_t uneven_clock(void)
+{
+	static struct dice dice = {5};
+
+	return fake_now += dice_between(&dice, 0, 1000);
+}
+
+static void share_new_size(struct sharing *sharing)
+{
+	int width = dice_between(&sharing->dice, 20, 400), height = dice_between(&sharing->dice, 20, 300);
+
+	canvas_free(&sharing->screen);
+	sharing->screen = canvas_new(width, height, 0);
+	scene_draw(SCENE_NOISE, 3, &sharing->screen);
+	ck_assert_int_eq(detect_frame_reserve(sharing->frame, width, height, dice_between(&sharing->dice, 0, 1) * 150),
+			 0);
+	for (uint32_t i = 0; i < ASKERS; i++) {
+		struct rect area = {0, 0, width, height};
+
+		if (i < SHARERS && !dice_one_in(&sharing->dice, 4)) {
+			area.left = dice_between(&sharing->dice, 0, width - 1);
+			area.top = dice_between(&sharing->dice, 0, height - 1);
+			area.right = dice_between(&sharing->dice, area.left + 1, width);
+			area.bottom = dice_between(&sharing->dice, area.top + 1, height);
+		}
+		sharing->areas[i] = area;
+		detect_memory_reserve(sharing->memories[i], sharing->frame, area, false,
+				      &(size_t){i >= SHARERS || dice_one_in(&sharing->dice, 2) ? 0 : SIZE_MAX});
+	}
+}
+
+static void share_check(struct sharing *sharing, uint32_t asker, bool remember)
+{
+	struct detect_query query = {.area = sharing->areas[asker],
+				     .asker = asker,
+				     .threshold = 10,
+				     .memory = remember ? sharing->memories[asker] : NULL};
+	struct detect_result result;
+
+	detect_color(sharing->frame, 0, &query, &result);
+	for (int i = 0; i < DETECT_PARTS; i++)
+		sharing->prepared[asker] += result.prepared_ns[i];
+	for (int i = 0; i < result.n_shared; i++) {
+		const struct detect_shared *shared = &result.shared[i];
+
+		ck_assert_uint_ne(shared->asker, asker);
+		ck_assert_uint_lt(shared->asker, ASKERS);
+		sharing->told[shared->asker] += shared->ns;
+		ck_assert_int_le(sharing->told[shared->asker], sharing->prepared[shared->asker]);
+	}
+}
+
+static void share_frame(struct sharing *sharing)
+{
+	struct canvas *screen = &sharing->screen;
+
+	if (dice_one_in(&sharing->dice, 2)) {
+		int x = dice_between(&sharing->dice, 0, screen->width - 1),
+		    y = dice_between(&sharing->dice, 0, screen->height - 1);
+		screen->pixels[y * screen->stride + 4 * x] ^= 1;
+	}
+	memset(sharing->prepared, 0, sizeof(sharing->prepared));
+	memset(sharing->told, 0, sizeof(sharing->told));
+	detect_frame_begin(sharing->frame, canvas_view(screen));
+	for (int i = dice_between(&sharing->dice, 0, 30); i > 0; i--) {
+		uint32_t asker = (uint32_t)dice_between(&sharing->dice, 0, SHARERS - 1);
+		share_check(sharing, asker, dice_one_in(&sharing->dice, 2));
+	}
+	share_check(sharing, LAST_LOOKS, false);
+	share_check(sharing, LAST_COMPARES, true);
+	for (uint32_t i = 0; i < SHARERS; i++)
+		ck_assert_int_eq(sharing->told[i], sharing->prepared[i]);
+}
+
+// By whatever parts it is made and used: once all is looked at by others, all of it is told, and no nanosecond twice.
+START_TEST(what_is_shared_is_told_to_the_nanosecond)
+{
+	struct sharing sharing = {.dice = {9}, .screen = canvas_new(1, 1, 0)};
+
+	ck_assert_int_eq(detect_frame_new(&sharing.frame), 0);
+	detect_frame_set_clock(sharing.frame, uneven_clock);
+	for (int i = 0; i < ASKERS; i++)
+		ck_assert_int_eq(detect_memory_new(&sharing.memories[i]), 0);
+	for (int size = 0; size < 40; size++) {
+		share_new_size(&sharing);
+		for (int i = 0; i < 8; i++)
+			share_frame(&sharing);
+	}
+	for (int i = 0; i < ASKERS; i++)
+		detect_memory_free(sharing.memories[i]);
+	detect_frame_free(sharing.frame);
+	canvas_free(&sharing.screen);
+}
+END_TEST
+
 START_TEST(a_stop_ends_the_search)
 {
 	struct canvas screen = drawn(SCENE_PHOTO, 11, 300, 200),
@@ -1151,6 +1260,7 @@ int main(void)
 	tcase_add_test(rules, hues);
 	tcase_add_test(rules, preparation_is_timed_once);
 	tcase_add_test(rules, what_is_shared_is_told_by_tiles);
+	tcase_add_test(rules, what_is_shared_is_told_to_the_nanosecond);
 	tcase_add_test(rules, a_stop_ends_the_search);
 	tcase_add_test(rules, a_stop_comes_soon);
 	tcase_add_test(rules, checks_allocate_nothing);
