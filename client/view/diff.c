@@ -428,7 +428,7 @@ int view_diff(struct render *render, const struct report_diff *diff, const struc
 		return 0;
 	render_say(render,
 		   "Between: where the true difference of the averages lies, by what the checks spread (Welch, 95 %%). "
-		   "With fewer than %" PRId64 " checks nothing is said.",
+		   "With fewer than %" PRId64 " checks there is no verdict.",
 		   options->min_checks);
 	say_odd(render, diff);
 	return view_diff_redefined(render, diff);

@@ -554,15 +554,16 @@ static void say_gaps(struct render *render, const Condprof__DebugReportOverview 
 
 static void say_lost(struct render *render, const Condprof__DebugReportOverview *overview)
 {
+	char count[FORMAT_SIZE];
+
 	if (overview->lost_occurrences > 0)
 		render_say(render,
-			   "%" PRId64 " occurrences are missing from the timeline: they came faster than they could be "
-			   "written, or the disk was full. All other figures count them.",
-			   overview->lost_occurrences);
+			   "%s missing from the timeline: they came faster than they could be written, or the disk was "
+			   "full. All other figures count them.",
+			   format_count(overview->lost_occurrences, "occurrence is", "occurrences are", count));
 	if (overview->dropped_occurrences > 0)
-		render_say(render,
-			   "The oldest %" PRId64 " occurrences were dropped, to keep the report's size bounded.",
-			   overview->dropped_occurrences);
+		render_say(render, "The oldest %s dropped, to keep the report's size bounded.",
+			   format_count(overview->dropped_occurrences, "occurrence was", "occurrences were", count));
 }
 
 static void say_not_evaluable(struct render *render, const struct report *report)
@@ -570,13 +571,15 @@ static void say_not_evaluable(struct render *render, const struct report *report
 	for (size_t i = 0; i < report->n_conditions; i++) {
 		const struct report_condition *condition = &report->conditions[i];
 		const char *event = event_name(report, condition), *why;
+		char count[FORMAT_SIZE];
 
 		if (!is_not_evaluable(condition))
 			continue;
 		why = condition->detail->not_evaluable_why;
-		render_say(render, "Condition \"%s\"%s%s%s could not be evaluated %" PRId64 " times%s%s.",
-			   condition->name, event ? " of \"" : "", event ? event : "", event ? "\"" : "",
-			   condition->detail->not_evaluable_count, why && *why ? ": " : "", why && *why ? why : "");
+		render_say(render, "Condition \"%s\"%s%s%s could not be evaluated %s%s%s.", condition->name,
+			   event ? " of \"" : "", event ? event : "", event ? "\"" : "",
+			   format_count(condition->detail->not_evaluable_count, "time", "times", count),
+			   why && *why ? ": " : "", why && *why ? why : "");
 	}
 }
 
