@@ -316,12 +316,15 @@ static void frames_line(struct render *render, const Condprof__DebugReportOvervi
 
 static void occurrences_line(struct render *render, const struct report *report)
 {
+	const Condprof__DebugReportOverview *overview = report->overview;
 	struct maybe screen = report_occurrences(report, false), trigger = report_occurrences(report, true);
 	int64_t all;
 	char text[160];
 
-	// of the two a report may tell one alone: then that is all it tells
-	if ((!screen.known && !trigger.known) || __builtin_add_overflow(screen.value, trigger.value, &all))
+	// of the two a report may tell one alone: then that is all it tells; but not when the other one has no room
+	if ((!screen.known && !trigger.known) || screen.known != overview->has_image_event_fulfilled_count ||
+	    trigger.known != overview->has_trigger_event_fulfilled_count ||
+	    __builtin_add_overflow(screen.value, trigger.value, &all))
 		return;
 	snprintf(text, sizeof(text), "%" PRId64 " (of screen events %" PRId64 ", of trigger events %" PRId64 ")", all,
 		 screen.value, trigger.value);

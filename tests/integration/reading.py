@@ -4,6 +4,7 @@
 import contextlib
 import shutil
 
+import make_reports
 from condprof_test import SOURCE, Daemon, contains, ctl, equal, folder, note, png, run, texture, write_frames
 
 DEMO = SOURCE / 'docs' / 'demo'
@@ -32,6 +33,23 @@ def sessions():
     while len(_sessions) < 2:
         _sessions.append(session())
     return _sessions
+
+
+# --- overview --------------------------------------------------------------------------------------------------------
+
+def test_occurrences_beyond_32_bits():
+    """What the overview has no room for, the events tell; without them nothing is said."""
+    with folder() as home:
+        overview = make_reports.kiosk_overview()
+        overview.image_event_fulfilled_count, overview.trigger_event_fulfilled_count = 2 ** 31 - 1, 7
+        make_reports.write(home / 'told', make_reports.kiosk(), overview, messages=[
+            make_reports.closing([], [], events=[make_reports.compared_event(1, 5 * 10 ** 9, 5 * 10 ** 9)])])
+        make_reports.write(home / 'not-told', make_reports.kiosk(), overview)
+        contains(ctl('report', home / 'told').ok().out, 'occurrences  5000000007 (of screen events 5000000000, of trigger events 7)')
+        assert '\n  occurrences ' not in ctl('report', home / 'not-told').ok().out
+        for name, count in (('told', 5 * 10 ** 9), ('not-told', None)):
+            shown = ctl('--json', 'report', home / name).json()['session']
+            equal((shown['screen_events_fulfilled'], shown['trigger_events_fulfilled']), (count, 7), name)
 
 
 # --- diff ----------------------------------------------------------------------------------------------------------------
