@@ -7,6 +7,7 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <math.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/statfs.h>
 #include <sys/utsname.h>
@@ -126,7 +127,10 @@ void machine_facts(const char *folder, struct machine *ret)
 {
 	struct utsname name;
 
+	cpu_set_t allowed;
+
 	*ret = (struct machine){.processors = (int)sysconf(_SC_NPROCESSORS_ONLN)};
+	ret->allowed = sched_getaffinity(0, sizeof(allowed), &allowed) < 0 ? ret->processors : CPU_COUNT(&allowed);
 	if (!cpuinfo("model name", ret->processor, sizeof(ret->processor)) &&
 	    !cpuinfo("Model", ret->processor, sizeof(ret->processor)))
 		read_line("/proc/device-tree/model", ret->processor, sizeof(ret->processor));

@@ -92,12 +92,15 @@ static void machine(const struct results *results, FILE *out)
 	const struct machine *m = &results->machine;
 	time_t began = results->began_unix_ns / NSEC_PER_SEC;
 	char date[32] = "";
+	char allowed[40] = "";
 	struct tm utc;
 
+	if (m->allowed < m->processors)
+		snprintf(allowed, sizeof(allowed), " (%d for the benchmark)", m->allowed);
 	if (gmtime_r(&began, &utc))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &utc);
-	fprintf(out, "## Machine\n\n| | |\n|---|---|\n| processor | %s, %d online%s |\n| system | %s |\n",
-		text_or(m->processor, "not told"), m->processors, m->is_virtual ? ", a virtual machine" : "",
+	fprintf(out, "## Machine\n\n| | |\n|---|---|\n| processor | %s, %d online%s%s |\n| system | %s |\n",
+		text_or(m->processor, "not told"), m->processors, allowed, m->is_virtual ? ", a virtual machine" : "",
 		m->system);
 	fprintf(out, "| clock source | %s |\n| frequency governor | %s |\n| reports on | %s |\n",
 		text_or(m->clock_source, "not told"), text_or(m->governor, "not told"),

@@ -105,7 +105,7 @@ double machine_load(void);    ///< of the last minute; NAN: not told
 
 struct machine {
 	char processor[128], system[256], governor[64], clock_source[64], file_system[32];
-	int processors;
+	int processors, allowed; ///< online; of these, what the benchmark may run on
 	bool is_virtual;
 };
 
