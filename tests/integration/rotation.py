@@ -123,14 +123,14 @@ def test_nothing_is_lost_over_many_rotations():
 
 def test_limits_count_over_the_run():
     with Daemon() as daemon, daemon.client() as client:
-        number = client.upload(slow(daemon, 1000), max_passes=300, wait=True)
+        number = client.upload(slow(daemon, 1000), max_passes=3000, wait=True)  # 3 s: not over before it is rotated
         first = client.reply_to(number).started.session
         with daemon.client() as other:
             until(lambda: other.status()[0].passes >= 20, '20 passes')
             rotate(other)
         ended = client.reply_to(number).sessions.sessions[0]  # of the last report, when all has ended
         equal((ended.id, ended.reason), (first + 1, report.REASON_PASSES))
-        equal(sum(session.passes for session in client.list()), 300)
+        equal(sum(session.passes for session in client.list()), 3000)
 
 
 def test_who_waits_stays_with_what_runs():
