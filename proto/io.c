@@ -4,12 +4,16 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-ssize_t io_read(int fd, void *data, size_t size)
+#define HERE UINT64_MAX // where the file stands, if it stands anywhere
+
+static ssize_t read_all(int fd, void *data, size_t size, uint64_t offset)
 {
 	size_t done = 0;
 
 	while (done < size) {
-		ssize_t n = read(fd, (uint8_t *)data + done, size - done);
+		void *to = (uint8_t *)data + done;
+		ssize_t n =
+			offset == HERE ? read(fd, to, size - done) : pread(fd, to, size - done, (off_t)(offset + done));
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -22,18 +26,40 @@ ssize_t io_read(int fd, void *data, size_t size)
 	return (ssize_t)done;
 }
 
-int io_write(int fd, const void *data, size_t size)
+static int write_all(int fd, const void *data, size_t size, uint64_t offset)
 {
 	for (size_t done = 0; done < size;) {
-		ssize_t n = write(fd, (const uint8_t *)data + done, size - done);
+		const void *from = (const uint8_t *)data + done;
+		ssize_t n = offset == HERE ? write(fd, from, size - done)
+					   : pwrite(fd, from, size - done, (off_t)(offset + done));
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
-			return -errno;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
 		done += (size_t)n;
 	}
 	return 0;
+}
+
+ssize_t io_read(int fd, void *data, size_t size)
+{
+	return read_all(fd, data, size, HERE);
+}
+
+ssize_t io_read_at(int fd, void *data, size_t size, uint64_t offset)
+{
+	return read_all(fd, data, size, offset);
+}
+
+int io_write(int fd, const void *data, size_t size)
+{
+	return write_all(fd, data, size, HERE);
+}
+
+int io_write_at(int fd, const void *data, size_t size, uint64_t offset)
+{
+	return write_all(fd, data, size, offset);
 }
 
 int io_read_file(int fd, size_t most, uint8_t **ret, size_t *ret_size)

@@ -6,6 +6,7 @@
 
 #include "client/scenario/source.h"
 
+#include "proto/io.h"
 #include "proto/limits.h"
 
 #include <errno.h>
@@ -229,27 +230,20 @@ void source_clear(struct source *source)
 
 static int read_all(int fd, const char *path, char **ret_text, size_t *ret_size, struct error *error)
 {
-	size_t size = 0;
 	char *text CLEANUP_FREE = malloc(YAML_MAX_BYTES + 1);
 
 	if (!text)
 		return -ENOMEM;
-	while (size <= YAML_MAX_BYTES) {
-		ssize_t n = read(fd, text + size, YAML_MAX_BYTES + 1 - size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return error_set(error, CONDPROF__CODE__IO, errno, "cannot read %s: %s", path, strerror(errno));
-		if (n == 0) {
-			*ret_text = TAKE_POINTER(text);
-			*ret_size = size;
-			return 0;
-		}
-		size += (size_t)n;
-	}
-	return error_set(error, CONDPROF__CODE__TOO_LARGE, EFBIG,
-			 "%s is larger than 1 MiB: this is not a scenario file", path);
+	ssize_t size = io_read(fd, text, YAML_MAX_BYTES + 1);
+	if (size < 0)
+		return error_set(error, CONDPROF__CODE__IO, (int)-size, "cannot read %s: %s", path,
+				 strerror((int)-size));
+	if (size > YAML_MAX_BYTES)
+		return error_set(error, CONDPROF__CODE__TOO_LARGE, EFBIG,
+				 "%s is larger than 1 MiB: this is not a scenario file", path);
+	*ret_text = TAKE_POINTER(text);
+	*ret_size = (size_t)size;
+	return 0;
 }
 
 int source_read(const char *path, char **ret_text, size_t *ret_size, struct error *error)

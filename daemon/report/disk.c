@@ -6,6 +6,8 @@
 
 #include "daemon/report/disk.h"
 
+#include "proto/io.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -50,72 +52,17 @@ int disk_create_file(int at, const char *name, int flags)
 	return fd < 0 ? -errno : regular_only(fd);
 }
 
-int disk_write_at(int fd, const void *data, size_t size, uint64_t offset)
-{
-	const uint8_t *from = data;
-
-	while (size > 0) {
-		ssize_t n = pwrite(fd, from, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -EIO;
-		from += n;
-		offset += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
-ssize_t disk_read_at(int fd, void *data, size_t size, uint64_t offset)
-{
-	uint8_t *to = data;
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t n = pread(fd, to + done, size - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
-}
-
 int disk_read_file(int at, const char *name, size_t max, uint8_t **ret, size_t *ret_size)
 {
-	CLEANUP_FREE uint8_t *data = NULL;
 	CLEANUP_CLOSE int fd = disk_open_file(at, name);
-	struct stat info;
 
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &info) < 0)
-		return -errno;
-	if (info.st_size < 0 || (uint64_t)info.st_size > max)
-		return -EFBIG;
-	data = malloc((size_t)info.st_size + 1);
-	if (!data)
-		return -ENOMEM;
-	ssize_t n = disk_read_at(fd, data, (size_t)info.st_size, 0);
-	if (n < 0)
-		return (int)n;
-	*ret = TAKE_POINTER(data);
-	*ret_size = (size_t)n;
-	return 0;
+	return fd < 0 ? fd : io_read_file(fd, max, ret, ret_size);
 }
 
 /// Over what is there: blocks the file has are used again.
 int disk_fill(int fd, const void *data, size_t size)
 {
-	int r = disk_write_at(fd, data, size, 0);
+	int r = io_write_at(fd, data, size, 0);
 
 	if (r < 0)
 		return r;

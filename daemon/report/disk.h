@@ -15,10 +15,6 @@ int disk_open_file(int at, const char *name);
 /// Creates or opens a regular file to read and write; flags may add O_TRUNC or O_EXCL.
 int disk_create_file(int at, const char *name, int flags);
 
-/// Writes all of it at `offset`. @return 0 or a negative errno; then any part of it may have been written
-int disk_write_at(int fd, const void *data, size_t size, uint64_t offset);
-/// Reads up to `size` bytes at `offset`, less only at the end of the file. @return bytes or a negative errno
-ssize_t disk_read_at(int fd, void *data, size_t size, uint64_t offset);
 /// Reads a whole small file. @return -EFBIG when it has more than `max` bytes. *ret is the caller's
 int disk_read_file(int at, const char *name, size_t max, uint8_t **ret, size_t *ret_size);
 

@@ -7,6 +7,8 @@
 #include "daemon/report/disk.h"
 #include "daemon/report/files.h"
 
+#include "proto/io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -113,7 +115,7 @@ static int write_scenario(int fd, const void *scenario, size_t size)
 
 	if (file < 0)
 		return file;
-	int r = disk_write_at(file, scenario, size, 0);
+	int r = io_write_at(file, scenario, size, 0);
 	if (r < 0)
 		return r;
 	return fsync(file) < 0 ? -errno : 0;

@@ -8,6 +8,7 @@
 #include "daemon/report/disk.h"
 #include "daemon/report/store-internal.h"
 #include "proto/installed.h"
+#include "proto/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -304,7 +305,7 @@ int installed_open(struct store *store, const char *name, int *ret_fd, size_t *r
 
 int installed_read(struct store *store, const char *name, int fd, uint8_t *data, size_t size, struct error *error)
 {
-	ssize_t n = disk_read_at(fd, data, size, 0);
+	ssize_t n = io_read_at(fd, data, size, 0);
 
 	if (n < 0)
 		return io_error(store, error, (int)n, name, "cannot be read");

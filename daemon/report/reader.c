@@ -8,6 +8,8 @@
 #include "daemon/report/store-internal.h"
 #include "daemon/report/timeline.h"
 
+#include "proto/io.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -98,7 +100,7 @@ static int part_to_memory(struct part *part)
 	part->memory = malloc((size_t)size + 1);
 	if (!part->memory)
 		return -ENOMEM;
-	ssize_t n = disk_read_at(part->fd, part->memory, (size_t)size, part->at);
+	ssize_t n = io_read_at(part->fd, part->memory, (size_t)size, part->at);
 	close(take_fd(&part->fd));
 	if (n < 0)
 		return (int)n;
@@ -139,7 +141,8 @@ static int open_parts(struct report_reader *reader, struct store *store, const s
 	bool running = state.running, damaged = state.damaged;
 	report_state_free(&state);
 	if (!overview->memory && !running) {
-		r = report_interrupted_overview(reader->fd, reader->id, damaged, store->window, &overview->memory, &size);
+		r = report_interrupted_overview(reader->fd, reader->id, damaged, store->window, &overview->memory,
+						&size);
 		if (r < 0)
 			return r;
 		overview->end = size;
@@ -228,7 +231,7 @@ static ssize_t part_read(struct part *part, uint8_t *out, size_t size)
 	if (part->memory) {
 		memcpy(out, part->memory + part->at, n);
 	} else {
-		ssize_t done = disk_read_at(part->fd, out, n, part->at);
+		ssize_t done = io_read_at(part->fd, out, n, part->at);
 		if (done <= 0)
 			return done;
 		n = (size_t)done;

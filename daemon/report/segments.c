@@ -8,6 +8,8 @@
 #include "daemon/report/disk.h"
 #include "daemon/report/segments.h"
 
+#include "proto/io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -180,7 +182,7 @@ static int make_next(struct segments *segments, uint64_t *ret_bytes)
 	fd = disk_create_file(segments->files->fd, FILE_MESSAGES_NEW, O_TRUNC);
 	if (fd < 0)
 		return fd;
-	r = disk_write_at(fd, data, size, 0);
+	r = io_write_at(fd, data, size, 0);
 	if (r < 0) {
 		unlinkat(segments->files->fd, FILE_MESSAGES_NEW, 0);
 		return r;

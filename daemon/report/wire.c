@@ -7,6 +7,8 @@
 #include "daemon/report/disk.h"
 #include "daemon/report/wire.h"
 
+#include "proto/io.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -29,8 +31,8 @@ static size_t fetch(struct wire *wire, uint64_t position, size_t size, const uin
 	if (position < wire->base || position + size > wire->base + wire->length) {
 		if (wire->fd < 0 || wire->error < 0)
 			return 0;
-		ssize_t n = disk_read_at(wire->fd, wire->window,
-					 (size_t)MIN((uint64_t)WIRE_WINDOW_BYTES, wire->limit - position), position);
+		ssize_t n = io_read_at(wire->fd, wire->window,
+				       (size_t)MIN((uint64_t)WIRE_WINDOW_BYTES, wire->limit - position), position);
 		wire->base = position;
 		wire->length = n > 0 ? (size_t)n : 0;
 		if (n < 0)

@@ -8,6 +8,7 @@
 
 #include "daemon/screen/kinds.h"
 #include "daemon/screen/pixels.h"
+#include "proto/io.h"
 #include "proto/limits.h"
 
 #include <errno.h>
@@ -187,21 +188,13 @@ static int look(struct fb_screen *fb, struct error *error)
 	return 0;
 }
 
-// --- pictures
-// ---------------------------------------------------------------------------------------------------------
+// --- pictures -------------------------------------------------------------------------------------------------------
 
 static int read_rows(struct fb_screen *fb, uint64_t offset, size_t size)
 {
-	for (size_t done = 0; done < size;) {
-		ssize_t n = pread(fb->fd, fb->rows + done, size - done, (off_t)(offset + done));
+	ssize_t n = io_read_at(fb->fd, fb->rows, size, offset);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		done += (size_t)n;
-	}
-	return 0;
+	return n < 0 ? (int)n : (size_t)n < size ? -EIO : 0;
 }
 
 static enum screen_status fb_wait(struct screen *screen, const struct screen_wait *wait)

@@ -5,6 +5,7 @@
 #include "daemon/secret/secret.h"
 
 #include "daemon/secret/locked.h"
+#include "proto/io.h"
 #include "proto/limits.h"
 #include "proto/utf8.h"
 
@@ -70,24 +71,6 @@ static int keep(struct reading *reading, struct secret *secret, const char *valu
 	return 0;
 }
 
-/// @return bytes, or a negative errno
-static ssize_t read_whole(int fd, char *to, size_t room)
-{
-	size_t size = 0;
-	ssize_t got = 1;
-
-	while (size < room && got > 0) {
-		got = read(fd, to + size, room - size);
-		if (got < 0 && errno == EINTR)
-			got = 1;
-		else if (got < 0)
-			return -errno;
-		else
-			size += (size_t)got;
-	}
-	return (ssize_t)size;
-}
-
 // --- credentials ----------------------------------------------------------------------------------------------------
 
 static int read_credential(struct reading *reading, struct secret *secret)
@@ -108,7 +91,7 @@ static int read_credential(struct reading *reading, struct secret *secret)
 	if (!S_ISREG(status.st_mode))
 		return WRONG(reading, EINVAL, "the credential \"%s\" is not a regular file", secret->name);
 	// one more than is allowed, and a newline
-	size = read_whole(fd, reading->scratch, TEXT_MAX_BYTES + 3);
+	size = io_read(fd, reading->scratch, TEXT_MAX_BYTES + 3);
 	if (size < 0)
 		return WRONG(reading, EIO, "the credential \"%s\" cannot be read: %s", secret->name,
 			     strerror((int)-size));
@@ -244,7 +227,7 @@ static int read_from_file(struct reading *reading, struct secret *secret)
 	r = open_file(reading, &fd);
 	if (r < 0)
 		return r;
-	size = read_whole(fd, reading->scratch, SECRETS_FILE_MAX_BYTES);
+	size = io_read(fd, reading->scratch, SECRETS_FILE_MAX_BYTES);
 	if (size < 0)
 		return WRONG(reading, EIO, "the secrets file %.200s cannot be read: %s", reading->source->file,
 			     strerror((int)-size));

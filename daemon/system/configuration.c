@@ -6,6 +6,7 @@
 #include "daemon/system/configuration.h"
 
 #include "proto/errors.h"
+#include "proto/io.h"
 #include "proto/limits.h"
 #include "proto/utf8.h"
 
@@ -259,14 +260,13 @@ static void set_rotate(struct reading *reading, const char *value)
 
 /// Rows and names stand in one order, so that the names can be handed out as they are.
 static void (*const setters[])(struct reading *reading, const char *value) = {
-	set_control_group, set_observe_group, set_frame_folders, set_xauthority,       set_secrets_file,
-	set_log_level,     set_rotate,        set_max_reports,   set_max_report_bytes, set_max_messages_bytes,
-	set_record_max_bytes,
+	set_control_group,    set_observe_group,      set_frame_folders,    set_xauthority,
+	set_secrets_file,     set_log_level,          set_rotate,           set_max_reports,
+	set_max_report_bytes, set_max_messages_bytes, set_record_max_bytes,
 };
 static const char *const keys[] = {
-	"control-group", "observe-group", "frame-folders", "xauthority",       "secrets-file",
-	"log-level",     "rotate",        "max-reports",   "max-report-bytes", "max-messages-bytes",
-	"record-max-bytes",
+	"control-group", "observe-group", "frame-folders",    "xauthority",         "secrets-file",     "log-level",
+	"rotate",        "max-reports",   "max-report-bytes", "max-messages-bytes", "record-max-bytes",
 };
 static_assert(ARRAY_SIZE(setters) == ARRAY_SIZE(keys), "a setter a key");
 static_assert(ARRAY_SIZE(keys) <= 32, "reading.seen has a bit a key");
@@ -350,8 +350,6 @@ static char *read_file(struct reading *reading, bool must_exist, size_t *ret_siz
 	CLEANUP_CLOSE int fd = open(reading->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	CLEANUP_FREE char *text = NULL;
 	struct stat status;
-	size_t size = 0;
-	ssize_t got;
 
 	if (fd < 0 && errno == ENOENT && !must_exist)
 		return NULL;
@@ -365,14 +363,13 @@ static char *read_file(struct reading *reading, bool must_exist, size_t *ret_siz
 		return NULL;
 	}
 	text = malloc(FILE_MAX_BYTES + 1);
-	while (text && (got = read(fd, text + size, FILE_MAX_BYTES - size)) > 0)
-		size += (size_t)got;
-	if (!text || got < 0) {
-		mistake(reading, "%s", strerror(text ? errno : ENOMEM));
+	ssize_t size = text ? io_read(fd, text, FILE_MAX_BYTES) : -ENOMEM;
+	if (size < 0) {
+		mistake(reading, "%s", strerror((int)-size));
 		return NULL;
 	}
 	text[size] = 0;
-	*ret_size = size;
+	*ret_size = (size_t)size;
 	return TAKE_POINTER(text);
 }
 

@@ -7,6 +7,7 @@
 #include "daemon/report/disk.h"
 #include "daemon/report/files.h"
 #include "proto/frame.h"
+#include "proto/io.h"
 #include "tests/support/unit.h"
 #include "tests/unit/report_fixture.h"
 
@@ -75,7 +76,7 @@ static int64_t make_finished(int64_t passes, size_t bytes)
 	overview.has_frame_count = true;
 	overview.frame_count = passes;
 	size_t size = frame_pack(&overview.base, packed);
-	ck_assert_int_eq(disk_write_at(files->messages_fd, zeros, bytes, 0), 0);
+	ck_assert_int_eq(io_write_at(files->messages_fd, zeros, bytes, 0), 0);
 	report_files_free_reserve(files, size);
 	ck_assert_int_eq(report_files_overview(files, packed, size), 0);
 	report_files_finish(files, true);
