@@ -132,28 +132,6 @@ static inline void frame_took(const struct detect_frame *frame, struct tile_time
 	*time = (struct tile_time){frame->asker, (uint32_t)rest};
 }
 
-/// Times one piece of preparation after the other: where one ends, the next begins, so that a piece costs one reading.
-struct stopwatch {
-	detect_clock clock; ///< NULL: nothing is measured
-	int64_t at_ns;      ///< 0: not started
-};
-
-/// Before a piece: starts it if it does not run yet.
-static inline void stopwatch_start(struct stopwatch *watch)
-{
-	if (watch->clock && !watch->at_ns)
-		watch->at_ns = watch->clock();
-}
-
-/// After a piece: ns since the start or the last lap. Only with a clock.
-static inline int64_t stopwatch_lap(struct stopwatch *watch)
-{
-	int64_t before = watch->at_ns;
-
-	watch->at_ns = watch->clock();
-	return watch->at_ns - before;
-}
-
 /// Makes ready what is asked for (a set of enum made) of an area, as far as it is not, and notes in `ret` what was
 /// used, what was made now and how long that took. Boxes are those that lie wholly in the frame.
 void frame_need(struct detect_frame *frame, unsigned made, struct rect area, struct detect_result *ret);

@@ -2,6 +2,8 @@
 // Reusing results while pixels stay: see memory.h.
 #include "daemon/detect/memory.h"
 
+#include "daemon/detect/stopwatch.h"
+
 #include <errno.h>
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/detect/frame.h"
+#include "daemon/detect/stopwatch.h"
 
 /// Vector kernels write results in blocks of at most so many.
 #define KERNEL_BLOCK 32
