@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
 // JSON, written as it comes: a member of the document a line, and a row of its tables a line. Names are those of the
-// fields; fields without one are left out. Always valid: strings become UTF-8, numbers
-// that JSON has none for (a counter may be infinite) a word in a string.
+// fields; fields without one are left out. Always valid: strings become UTF-8, and a number that JSON has no word for (a
+// counter may be infinite) a string.
 #include "config.h"
 
 #include "client/render/backend.h"
